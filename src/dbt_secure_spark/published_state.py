@@ -14,7 +14,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,11 +22,12 @@ from urllib.parse import unquote, urlsplit
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
 from jinja2 import Undefined
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from dbt_secure_spark.lineage import digest_of_code
+from dbt_secure_spark.lineage import digest_of_code, relation_of
 from dbt_secure_spark.queries import without_catalog
 from dbt_secure_spark.run import RunLost
 from dbt_secure_spark.session import start_session
@@ -238,6 +239,7 @@ class StateFile:
             "schema": self.store.removesuffix(SUFFIX),
             "schemas": self.run.schemas,
             "relations": relations,
+            "raw": raw_tables(self.adapter, graph, relations),
             "versions": {
                 name: version_of(folder, name, text)
                 for name, text in sorted(tables.items())
@@ -339,6 +341,35 @@ def tables_of(adapter: SparkAdapter, versions: Iterable[str]) -> dict[str, str]:
             pattern = "|".join(names[start : start + AT_ONCE])
             for name, told in definitions(adapter, schema, pattern).items():
                 found[f"{schema}.{name}"] = told
+    return found
+
+
+def raw_tables(
+    adapter: SparkAdapter, graph: Mapping[str, Any], known: Container[str]
+) -> dict[str, dict[str, Any]]:
+    """Return where the sources and seeds lie that are no relations of the state.
+
+    Their files are not noted: loaders bring further ones, and of the past these tell
+    too. Tables of other catalogs are left out.
+    """
+    seeds = [n for n in graph["nodes"].values() if n["resource_type"] == "seed"]
+    plain_names = map(relation_of, [*graph["sources"].values(), *seeds])
+    raw = {name for name in plain_names if name.count(".") == 1 and name not in known}
+    try:
+        tables = tables_of(adapter, raw)
+    except DbtRuntimeError as failure:
+        logger.debug(f"The raw tables are not in the state: {failure}")
+        return {}
+    found = {}
+    for name, told in tables.items():
+        fields = fields_of(told)
+        if fields.get("Location") and fields.get("Type") != "VIEW":
+            found[name] = {
+                "format": fields.get("Provider"),
+                "partitioned_by": fields.get("Partition Columns"),
+                "columns": columns_of(fields["Schema"]),
+                "location": fields["Location"],
+            }
     return found
 
 

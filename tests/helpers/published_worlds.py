@@ -109,6 +109,7 @@ class PublishedWorld:
             "schemas": [RAW, SCHEMA],
             "relations": {},
             "versions": {},
+            "raw": {},
             "graph": {"nodes": {}, "sources": {}},
             "documents": {"secure_datasets": document(asked)},
         }

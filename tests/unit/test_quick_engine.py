@@ -325,6 +325,58 @@ def test_a_lateral_view_of_structs_has_a_row_for_each(engine):
     assert found == [{"a": 1, "x": "x", "y": 1}, {"a": 1, "x": "z", "y": 2}]
 
 
+def test_a_lateral_view_of_one_struct_keeps_no_filter_from_what_is_below():
+    query = (
+        "with guarded_rows as (select things.a, made.b from lake.things lateral view"
+        " inline(array(named_struct('b', things.b))) made as b)"
+        " select * from guarded_rows where a = 1"
+    )
+    sql = translated(query).sql
+    assert "LATERAL" not in sql.upper()
+    engine = DuckDB({"lake.things": Rows(COLUMNS, ROWS)})
+    assert engine.ask(query) == [{"a": 1, "b": "x"}]
+
+
+FOREIGN = {"id": "string", "n": "bigint"}
+
+
+def foreign(folder, *queries) -> DuckDB:
+    """Return an engine over the Parquet files of queries, which no run has written."""
+    for number, query in enumerate(queries):
+        duckdb.sql(f"copy ({query}) to '{folder}/{number}.parquet' (format parquet)")
+    paths = sorted(folder.glob("*.parquet"))
+    return DuckDB({"raw.t": Files(paths, FOREIGN, is_foreign=True)})
+
+
+def test_files_that_no_run_has_written_are_read(tmp_path):
+    rows = ("select '1' as id, 2::bigint as n", "select '3' as id, 4::bigint as n")
+    engine = foreign(tmp_path, *rows)
+    assert engine.ask("select id, n from raw.t order by id") == [
+        {"id": "1", "n": 2},
+        {"id": "3", "n": 4},
+    ]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "select '3' as id, 4::int as n",
+        "select '3' as id",
+        "select '3' as id, 4::bigint as n, 5 as more",
+        "select 4::bigint as n, '3' as id",
+    ],
+)
+def test_files_of_other_columns_than_spark_reads_are_not_read(tmp_path, second):
+    """Spark makes null of what a file lacks, and goes by names and types."""
+    engine = foreign(tmp_path, "select '1' as id, 2::bigint as n", second)
+    with pytest.raises(NotExact, match=r"the files of raw\.t"):
+        engine.ask("select id from raw.t")
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    with pytest.raises(NotExact, match=r"the files of raw\.t"):
+        foreign(alone, second).ask("select id from raw.t")
+
+
 def test_rows_are_told_in_the_types_of_json(engine):
     rows = as_json(engine.ask("select a, d, t, l, m from lake.things where a = 1"))
     assert rows == [

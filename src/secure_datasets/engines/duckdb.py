@@ -60,11 +60,13 @@ class Files:
     """Parquet files, or patterns of their names; `columns` where there may be none.
 
     A timestamp without a zone, as old files have it, is in UTC. Folders
-    `name=value` are no columns.
+    `name=value` are no columns. Those that are foreign, which no run has written, must
+    all have the columns, in their order and of their types.
     """
 
     paths: Sequence[str | Path]
     columns: Mapping[str, str] | None = None
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True)
@@ -279,6 +281,18 @@ class DuckDB:
         ]
         columns = f"* replace ({', '.join(moments)})" if moments else "*"
         self._create(name, "view", f"select {columns} from {read}")
+        if files.is_foreign:
+            self._check_foreign(name, files, listed)
+
+    def _check_foreign(self, name: str, files: Files, listed: str) -> None:
+        """Raise `NotExact` unless each file has the columns that Spark reads."""
+        shapes = self._execute(
+            "select count(*) from (select distinct list((name, type, converted_type,"
+            f" logical_type)) from parquet_schema([{listed}]) group by file_name)"
+        ).fetchall()
+        columns = [*self.columns(name).items()]
+        if shapes != [(1,)] or columns != [*(files.columns or {}).items()]:
+            raise NotExact(f"the files of {name} have not the columns that Spark reads")
 
     def _load(self, name: str, relation: Rows) -> None:
         """Make a table of rows in memory."""

@@ -12,9 +12,10 @@ Knows neither dbt nor Spark.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ BUILDING = "published.run.json"
 SHAPE: dict[str, Any] = {
     **{"run": str, "written_at": str, "project": str, "schema": str},
     **{"relations": dict, "versions": dict, "graph": dict, "documents": dict},
+    **{"raw": dict},
 }
 SHAPE_OF_DOCUMENT: dict[str, Any] = {
     **{"config": dict, "raw_tables": dict, "feeds": dict, "vars": dict},
@@ -42,6 +44,10 @@ SHAPE_OF_DOCUMENT: dict[str, Any] = {
 SHAPE_OF_VERSION: dict[str, Any] = {
     **{"location": str, "format": str | None, "partitioned_by": list, "columns": list},
     **{"files": list, "read": list | None},
+}
+SHAPE_OF_RAW: dict[str, Any] = {
+    **{"location": str, "format": str | None, "columns": list},
+    **{"partitioned_by": str | None},
 }
 SHAPE_OF_RELATION: dict[str, Any] = {
     **{"query": str | None, "version": str | None, "reads": list},
@@ -70,6 +76,8 @@ class State:
     values: dict[str, Any]
     # The run that has begun since and not ended, if there is one.
     unfinished: str | None
+    # The files of raw tables, as they were when somebody asked for them.
+    seen: dict[Path, list[tuple[str, int, int]]] = field(default_factory=dict)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -97,12 +105,13 @@ class State:
         )
 
     def check_unmoved(self) -> None:
-        """Raise `Moved` if the file has been replaced."""
+        """Raise `Moved` if the file, or one of a raw table, has been replaced."""
         try:
             text = self.path.read_bytes()
         except OSError:
             text = b""
-        if text != self.text:
+        is_moved = any(files_in(folder) != seen for folder, seen in self.seen.items())
+        if text != self.text or is_moved:
             raise Moved
 
 
@@ -159,6 +168,7 @@ def _check_shape(path: Path, values: dict[str, Any]) -> None:
     for part, shape in (
         ("relations", SHAPE_OF_RELATION),
         ("versions", SHAPE_OF_VERSION),
+        ("raw", SHAPE_OF_RAW),
     ):
         found = values.get(part)
         of_part = found.items() if isinstance(found, dict) else ()
@@ -221,6 +231,16 @@ def relations_of(state: State) -> dict[str, Relation]:
                     f"select *, pmod(cast(`{key}` as bigint), {number}) as `{parts[0]}`"
                     f" from {name}__rows"
                 )
+    for name, table in state.values["raw"].items():
+        folder = local_path(table["location"])
+        is_parquet = str(table["format"]).lower() == "parquet"
+        if not folder or not is_parquet or table["partitioned_by"]:
+            continue
+        files = files_in(folder)
+        if files is not None:
+            state.seen[folder] = files
+            paths = [folder / file for file, *_ in files]
+            found[name] = Files(paths, dict(table["columns"]), is_foreign=True)
     for name, relation in state.values["relations"].items():
         query, version = relation["query"], relation["version"]
         if query == f"select * from {version}" and version in found:
@@ -228,6 +248,21 @@ def relations_of(state: State) -> dict[str, Relation]:
         elif query:
             found[name] = View(query)
     return found
+
+
+def files_in(folder: Path) -> list[tuple[str, int, int]] | None:
+    """Return the files of rows in a folder: names, sizes, and when they were written.
+
+    In nanoseconds since 1970. None if it can't be read, or has folders.
+    """
+    try:
+        files = [file for file in os.scandir(folder) if file.name[0] not in "._"]
+        told = [(file.name, file.stat()) for file in files]
+    except OSError:
+        return None
+    if any(file.is_dir() for file in files):
+        return None
+    return sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in told)
 
 
 AGAIN = "another run has replaced it, or it was deleted, so run dbt once more"

@@ -722,7 +722,7 @@ def _select(node: exp.Select) -> exp.Expression:
 
 
 def _put_in(node: exp.Select, alias: exp.TableAlias, row: exp.Struct) -> bool:
-    """Put the values of a view's one row in the place of its columns, where that is plain.
+    """Put the values of a view's one row in the place of its columns; say whether.
 
     So a filter on a row's user still reaches what the row is made of.
     """

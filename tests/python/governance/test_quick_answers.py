@@ -6,13 +6,14 @@ import json
 import os
 import random
 
+import duckdb
 import pytest
 from published_worlds import RAW, SCHEMA, SINCE, PublishedWorld
 from random_worlds import random_world
 from tier_questions import nobody_sees, to_user
 
 from secure_datasets.engines.duckdb import DuckDB, NotExact, NotThere, as_json
-from secure_datasets.engines.published import read_state, relations_of
+from secure_datasets.engines.published import Moved, read_state, relations_of
 from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.macros import UNCOUNTED, Package
 
@@ -139,6 +140,47 @@ def test_Q3_raw_tables_that_the_project_has_not_made_are_described_by_the_engine
     assert package.printed == told[0]
     with pytest.raises(NotThere, match=rf"{RAW}\."):
         Package(state, DuckDB(relations_of(state)), as_json).why(**given)
+
+
+def test_Q3_raw_tables_that_the_project_has_not_made_are_read_where_they_lie(tmp_path):
+    published = PublishedWorld(tmp_path / "world", nobody_sees())
+    version = published.values["documents"]["secure_datasets"]["version"]
+    folder = tmp_path / "raw"
+    folder.mkdir()
+    table = {
+        "format": "parquet",
+        "partitioned_by": None,
+        "columns": [["id", "string"]],
+        "location": folder.as_uri(),
+    }
+
+    def load(name: str, number: int) -> None:
+        rows = f"select '{number}' as id"
+        duckdb.sql(f"copy ({rows}) to '{folder / name}' (format parquet)")
+
+    def ask(**changes: object) -> list[dict]:
+        published.write(raw={"replica.users": table | changes})
+        state = read_state(published.path, version)
+        found = DuckDB(relations_of(state)).ask("select id from replica.users")
+        state.check_unmoved()
+        return found
+
+    assert ask() == []
+    load("a.parquet", 1)
+    load("_b.parquet", 2)
+    assert ask() == [{"id": "1"}]
+    state = read_state(published.path, version)
+    relations_of(state)
+    load("c.parquet", 3)
+    with pytest.raises(Moved):
+        state.check_unmoved()
+    assert ask() == [{"id": "1"}, {"id": "3"}]
+    for other in ({"format": "orc"}, {"partitioned_by": "[`id`]"}, {"location": "s3:"}):
+        with pytest.raises(NotThere):
+            ask(**other)
+    (folder / "id=4").mkdir()
+    with pytest.raises(NotThere):
+        ask()
 
 
 def test_Q3_a_question_that_can_t_be_asked_says_the_same_from_both(published):
