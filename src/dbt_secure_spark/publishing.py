@@ -14,7 +14,6 @@ from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_secure_spark import lineage
-from dbt_secure_spark.ansi import refuse_ansi, set_for_views
 from dbt_secure_spark.folders import (
     AUTO,
     NAME,
@@ -66,6 +65,7 @@ from dbt_secure_spark.raw_tables import has_changed, look_up
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
 from dbt_secure_spark.run import RunLock, RunLost, RunRefused
 from dbt_secure_spark.settings import OF_THE_PAST, as_of_text, check_vars
+from dbt_secure_spark.settings_of_views import refuse_other_settings, set_for_views
 from dbt_secure_spark.submission import session_parameters
 from dbt_secure_spark.versions import (
     KEPT_VERSIONS,
@@ -170,7 +170,7 @@ class Run:
 
         `partly` names the option by which the run reads only some rows, if any.
         """
-        refuse_ansi(self.adapter)
+        refuse_other_settings(self.adapter)
         for schema in self.version_schemas:
             self.adapter.execute(f"create schema if not exists {schema}")
         self.refuse_some_rows_over_all(partly)

@@ -35,9 +35,11 @@ OWN_FUNCTIONS = (
 )
 
 # What views and functions keep of the session that makes them. In ANSI mode a condition
-# that fails on a row tells its values, and the row may be one that the tier hides.
+# that fails on a row tells its values, and the row may be one that the tier hides. In
+# another zone a moment belongs to another day, and a condition lets other rows through.
 ANSI = "spark.sql.ansi.enabled"
-OF_VIEWS = {PATHS_ARE_KEPT: "true", ANSI: "false"}
+ZONE = "spark.sql.session.timeZone"
+OF_VIEWS = {PATHS_ARE_KEPT: "true", ANSI: "false", ZONE: "UTC"}
 
 _starting = threading.Lock()
 _started = False

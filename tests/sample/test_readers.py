@@ -635,7 +635,7 @@ def test_a_function_that_calls_others_by_the_reader_s_path_is_made_anew(
         before.setattr("dbt_secure_spark.session.OWN_FUNCTIONS", off)
         for module in (
             "dbt.adapters.secure_spark.connections",
-            "dbt_secure_spark.ansi",
+            "dbt_secure_spark.settings_of_views",
         ):
             before.setattr(f"{module}.OF_VIEWS", {ANSI: "false"})
         assert publish(**BOTH).success

@@ -458,6 +458,13 @@ def _check_constants(call: Call) -> None:
                 f"{problem}an argument on which it can fail: the {_ordinal(place)} must"
                 f" be {kind}, as a constant"
             )
+        if call.name in functions.PARSING and _text_of(call.arguments[0]) is None:
+            # By a setting of the session, which views don't keep, some values fail.
+            raise ExpressionProblem(
+                f"{problem}a format, by which values fail where a session has the older"
+                " parser: write 'to_date(x)' or 'to_timestamp(x)' of texts such as"
+                " 2026-01-31, or 'make_date' of parts"
+            )
 
 
 def _is_as_long_as_a_column(call: Call) -> bool:

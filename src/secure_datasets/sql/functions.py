@@ -245,6 +245,14 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "unix_timestamp": {1: "a format"},
 }  # fmt: skip
 
+# What reads texts by a format.
+PARSING = names(
+    """
+    to_date to_timestamp to_timestamp_ltz to_timestamp_ntz to_unix_timestamp try_to_date
+    try_to_timestamp unix_timestamp
+    """
+)
+
 # What can't fail, whatever it is given, and says the same of the same row.
 PLAIN = names(
     """

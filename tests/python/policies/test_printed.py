@@ -479,14 +479,14 @@ def test_Z5_no_setting_of_a_session_or_a_locale_has_a_say(condition, printed, di
         ),
         ("day > day - interval 1 day 2 hours '3' minutes", "'1 DAY 2 HOURS 3 MINUTES'"),
         # Without its format `to_date` reads texts that it does not read with it.
-        ("day = to_date(unit, 'yyyy-MM-dd')", "day = to_date(unit, 'yyyy-MM-dd')"),
+        ("day = to_date('31.1', 'dd.M')", "day = to_date('31.1', 'dd.M')"),
         (
             "from_unixtime(1, 'yyyy-MM-dd HH:mm:ss') = unit",
             "from_unixtime(1, 'yyyy-MM-dd HH:mm:ss') = unit",
         ),
         (
-            "from_unixtime(unix_timestamp(unit, 'yyyy-MM-dd HH:mm:ss')) > ''",
-            "from_unixtime(unix_timestamp(unit, 'yyyy-MM-dd HH:mm:ss')) > ''",
+            "from_unixtime(unix_timestamp('2026', 'yyyy')) > unit",
+            "from_unixtime(unix_timestamp('2026', 'yyyy')) > unit",
         ),
         # What Jinja or an editor could change is written so that they don't.
         ("unit = '${x}\u2028'", r"unit = '\u0024{x}\u2028'"),

@@ -10,7 +10,7 @@ from metastore_double import RememberedMetastore
 
 from dbt_secure_spark import publishing
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
-from dbt_secure_spark.session import ANSI, OF_VIEWS, PATHS_ARE_KEPT
+from dbt_secure_spark.session import ANSI, OF_VIEWS, PATHS_ARE_KEPT, ZONE
 
 METHODS = ["http", "odbc", "session", "thrift"]
 OLD = "s_versions.a__v20260101000000_0123abcd"
@@ -54,20 +54,20 @@ def switch(metastore: RememberedMetastore, query: str, name: str = "a") -> None:
 
 
 # ---------------------------------------------------------------------------
-# ANSI mode
+# ANSI mode and time zone
 # ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_views_are_made_without_ansi_mode_whatever_the_method(method):
+def test_views_are_made_without_ansi_mode_in_utc_whatever_the_method(method):
     metastore = a_metastore(method)
-    metastore.settings[ANSI] = "true"
+    metastore.settings |= {ANSI: "true", ZONE: "America/New_York"}
     begin(metastore)
     # A connection is that of all models of a thread, and a hook may set it.
-    by_a_hook = {ANSI: "true", PATHS_ARE_KEPT: "false"}
+    by_a_hook = {ANSI: "true", PATHS_ARE_KEPT: "false", ZONE: "Asia/Tokyo"}
     metastore.settings |= by_a_hook
     switch(metastore, READS.format(NEW))
-    of_databricks = by_a_hook | {ANSI: "false"}
+    of_databricks = by_a_hook | {ANSI: "false", ZONE: "UTC"}
     assert metastore.settings == (
         of_databricks if method in ("http", "odbc") else OF_VIEWS
     )
@@ -87,6 +87,19 @@ def test_an_engine_that_stays_in_ansi_mode_stops_the_run_before_it(method, answe
     assert f"{ANSI} is {answer or 'unknown'}" in str(told.value)
     assert metastore.relations == before
     assert publishing.schema_properties(metastore, "s_versions").get("run", "") == ""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_engine_that_stays_in_its_time_zone_stops_the_run_before_it(method):
+    metastore = a_metastore(method)
+    metastore.settings[ZONE] = "America/New_York"
+    set_to = metastore.set_to
+    metastore.set_to = lambda name, value: name != ZONE and set_to(name, value)
+    before = dict(metastore.relations)
+    with pytest.raises(DbtRuntimeError, match="made in another time zone") as told:
+        begin(metastore)
+    assert f"{ZONE} is America/New_York after" in str(told.value)
+    assert metastore.relations == before
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,0 +1,71 @@
+"""What views and functions keep of the session that makes them.
+
+In ANSI mode a condition that fails on a row tells its values, and the row may be one
+that the tier hides. By another time zone a condition lets other rows through than the
+same rule does elsewhere. So views are made without the one and in UTC, whatever the
+method and the settings of the profile.
+"""
+
+from __future__ import annotations
+
+from dbt.adapters.spark import SparkAdapter
+from dbt.adapters.spark.connections import SparkConnectionMethod
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_secure_spark.session import ANSI, OF_VIEWS, PATHS_ARE_KEPT, ZONE
+from dbt_secure_spark.versions import rows_of
+
+# Both reach Databricks, which refuses settings that it does not know, as that of paths.
+OF_DATABRICKS = (SparkConnectionMethod.HTTP, SparkConnectionMethod.ODBC)
+WOULD_BE = {
+    ANSI: "in ANSI mode, in which a condition that fails tells values of hidden rows",
+    ZONE: "in another time zone, in which conditions let other rows through",
+}
+REMEDIES = {
+    ANSI: "let the server or the warehouse of this profile switch ANSI mode off, or let"
+    " sessions do so",
+    ZONE: "let the server or the warehouse of this profile have the time zone UTC, or"
+    " let sessions set it",
+}
+
+
+def set_for_views(adapter: SparkAdapter) -> None:
+    """Set what views and functions keep of the session that makes them.
+
+    A connection is that of all models of a thread, and a hook of one before may have
+    set them otherwise.
+    """
+    is_databricks = adapter.config.credentials.method in OF_DATABRICKS
+    for name, value in OF_VIEWS.items():
+        if name != PATHS_ARE_KEPT or not is_databricks:
+            adapter.execute(f"set {name} = {value}")
+
+
+def refuse_other_settings(adapter: SparkAdapter) -> None:
+    """Raise unless the engine says that it has these settings where views are made."""
+    for name in WOULD_BE:
+        wanted = OF_VIEWS[name]
+        try:
+            set_for_views(adapter)
+            rows = [tuple(row) for row in rows_of(adapter, f"set {name}")]
+        except DbtRuntimeError as failure:
+            raise DbtRuntimeError(
+                _sentence(name, f"can't be set to {wanted} here: {failure}")
+            ) from failure
+        # The engine answers with the name of the setting and its value.
+        if any(len(row) < 2 for row in rows):
+            said = ", ".join(str(cell) for row in rows for cell in row)
+            problem = f"is unknown (the engine answers '{said}')"
+            raise DbtRuntimeError(_sentence(name, problem))
+        answers = [str(row[1]) for row in rows]
+        if [answer.lower() for answer in answers] != [wanted.lower()]:
+            found = ", ".join(answers) or "unknown"
+            problem = f"is {found} after it was set to {wanted}"
+            raise DbtRuntimeError(_sentence(name, problem))
+
+
+def _sentence(name: str, problem: str) -> str:
+    return (
+        f"Views would be made {WOULD_BE[name]}: {name} {problem}. Nothing was"
+        f" published: {REMEDIES[name]}."
+    )
