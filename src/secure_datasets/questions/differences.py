@@ -55,17 +55,22 @@ def _state(side: str, schema: str, package: Package) -> dict[str, Any]:
 
 
 def row_changes(
-    package: Package, schemas: list[str], names: Iterable[str] | None = None
+    package: Package,
+    schemas: list[str],
+    names: Iterable[str] | None = None,
+    user: int | None = None,
 ) -> list[Row]:
     """Return how many rows of each secure dataset each user gains and loses.
 
     names  of the datasets that are asked about; all, if left out
+    user   the one user who is asked about, if there is one
 
     A row is told from others by its dataset's unique key. A user who is null stands for
     everybody.
     """
     found: list[Row] = []
     config = package.state.document["config"]
+    of_user = "" if user is None else f" where user_id = {user} or user_id is null"
     for name, dataset in config["datasets"].items():
         if names is not None and name not in names:
             continue
@@ -77,7 +82,8 @@ def row_changes(
         }.items():
             rows = package["rows_of"](
                 "select user_id, count(*) as number from"
-                f" (select {keys} from {has} except select {keys} from {lacks})"
+                f" (select {keys} from {has}{of_user}"
+                f" except select {keys} from {lacks}{of_user})"
                 " as found group by user_id order by user_id"
             )
             found += [{"dataset": name, "side": side, **row} for row in rows]
@@ -165,10 +171,9 @@ def changes(
     # Who is nowhere is told before anything is compared.
     chosen = None if user is None else int(names.find(user))
     found = access_changes(before, after, schemas, is_supposed=not since)
-    rows = row_changes(after, schemas)
+    rows = row_changes(after, schemas, user=chosen)
     if chosen is not None:
         found = [row for row in found if row["user_id"] == chosen]
-        rows = [row for row in rows if row["user_id"] in (chosen, None)]
     access = Table(
         "objects",
         ["user_id", "user", "tier", "object", "change", "access type", "by"],

@@ -58,6 +58,8 @@ FIRST_IS = {
     }.items()
     for name in functions.names(called)
 }
+# They read texts by a format, also where none is given.
+BY_A_FORMAT = functions.names("to_unix_timestamp unix_timestamp")
 WITHOUT_MAPS = functions.names("hash xxhash64")
 # The same for texts.
 OF_TEXTS = {
@@ -242,6 +244,11 @@ def _check_first(called: str, made: Sequence[exp.Expression | None]) -> None:
     takes = FIRST_IS.get(called)
     if takes and found not in (None, "null", *takes):
         raise _not_taken(called, str(found), takes)
+    if called in BY_A_FORMAT and found == "string" and len(made) == 1:
+        raise ExpressionProblem(
+            f"'{{key}}' has '{called}' of a text, by which values fail where a session"
+            " has the older parser: write 'unix_seconds(to_timestamp(x))'"
+        )
     if called in WITHOUT_MAPS:
         for each in filter(None, made):
             if each.type is not None and _holds_map(each.type):

@@ -630,7 +630,12 @@ def _most(repeated: re.Match[str]) -> float:
 
 
 def _is_schema(text: str) -> bool:
-    """Whether a schema of JSON has nothing but types that rules may cast to."""
+    """Whether a schema of JSON has nothing but types that rules may cast to.
+
+    What stands in the column of damaged rows goes by a setting of who reads.
+    """
+    if "_corrupt_record" in text.lower():
+        return False
     try:
         pieces = pieces_of(f"struct<{text}>")
         _check_type([piece for piece in pieces if piece.kind != "space"])

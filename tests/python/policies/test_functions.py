@@ -314,6 +314,8 @@ def test_R20_what_is_harmless_is_taken(call):
         ("date_trunc(s, z) = z", "the first must be a text, as a constant"),
         ("to_date(s, t)", "the second must be a format, as a constant"),
         ("to_date(s, 'yyyy-MM-dd')", "a format, by which values fail where a session"),
+        ("from_json(s, 'a int, _corrupt_record string').a", "must be a schema"),
+        ("unix_timestamp(s) > 1", "'unix_timestamp' of a text, by which values fail"),
         ("unix_timestamp(s, 'yyyy')", "'unix_timestamp' with a format, by which"),
         ("try_to_timestamp(s, 'yyyy')", "a format, by which values fail"),
         ("from_utc_timestamp(z, s)", "the second must be a time zone, as a constant"),
