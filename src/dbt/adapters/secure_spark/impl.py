@@ -21,13 +21,13 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_secure_spark import (
     added,
-    ansi,
     left_behind,
     macros,
     narrowing,
     publishing,
     raw_tables,
     settings,
+    settings_of_views,
     unchanged,
     versions,
 )
@@ -83,7 +83,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     check_session = available(publishing.check_session)
     begin_switch = available(publishing.begin_switch)
     note_switch = available(publishing.note_switch)
-    set_for_views = available(ansi.set_for_views)
+    set_for_views = available(settings_of_views.set_for_views)
     views_left_behind = available(left_behind.views_left_behind)
     mark_what_stayed = available(left_behind.mark_what_stayed)
     query_of_view = available(narrowing.query_of_view)
