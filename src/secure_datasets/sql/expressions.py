@@ -400,10 +400,12 @@ def check(expression: Expression, scope: Scope, is_condition: bool) -> bool:
     _check_depth(expression.tree)
     _check_functions(expression.tree, is_condition)
     is_correlated = _check_names(expression.tree, scope)
+    filters = list(_filters(expression.tree, is_condition))
+    _check_plain_subqueries(expression.tree, filters)
+    for each in filters:
+        _check_opposites(each, scope.name)
     if is_condition:
-        _check_plain_subqueries(expression.tree)
         _check_limits(expression.tree)
-        _check_opposites(expression.tree, scope.name)
     _check_values(expression.tree)
     return is_correlated
 
@@ -848,13 +850,34 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
     )
 
 
-def _check_plain_subqueries(tree: exp.Expression) -> None:
-    """Raise a problem at an `in (select ...)` where Spark takes null for false."""
+def _filters(tree: exp.Expression, is_condition: bool) -> Iterator[exp.Expression]:
+    """Return what chooses rows, or a branch of a mask, and for which null is false."""
     from sqlglot import exp
 
+    if is_condition:
+        yield tree
+    for node in tree.find_all(exp.Where, exp.Having, exp.Join, exp.If):
+        if isinstance(node, exp.Join):
+            yield from filter(None, [node.args.get("on")])
+        elif not isinstance(node, exp.If):
+            yield node.this
+        elif not is_condition and node.find_ancestor(exp.Query) is None:
+            # `case x when y` compares the two.
+            if not (isinstance(node.parent, exp.Case) and node.parent.this):
+                yield node.this
+
+
+def _check_plain_subqueries(
+    tree: exp.Expression, filters: Iterable[exp.Expression]
+) -> None:
+    """Raise a problem at an `in (select ...)` where Spark takes null for false.
+
+    Beneath and, or and not in one of the filters this makes no difference.
+    """
+    from sqlglot import exp
+
+    tops = set(map(id, filters))
     for found in tree.find_all(exp.In, exp.Any, exp.All):
-        if found.find_ancestor(exp.Query) is not None:
-            continue
         if not isinstance(found, exp.In):
             if found.find(exp.Query):
                 raise ExpressionProblem(
@@ -864,10 +887,12 @@ def _check_plain_subqueries(tree: exp.Expression) -> None:
             continue
         if not found.args.get("query") and not found.find(exp.Query):
             continue
-        above = found.parent
-        while isinstance(above, exp.Paren | exp.And | exp.Or | exp.Not):
-            above = above.parent
-        if above is not None:
+        top: exp.Expression = found
+        while id(top) not in tops and isinstance(
+            top.parent, exp.Paren | exp.And | exp.Or | exp.Not
+        ):
+            top = top.parent
+        if id(top) not in tops:
             raise ExpressionProblem(
                 "'{key}' has an 'in (select ...)' under something else than and, or"
                 " and not, where Spark takes null for false: write"

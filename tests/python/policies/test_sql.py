@@ -18,6 +18,8 @@ CONDITION = "condition: job_name is not null"
 LINE = DOCUMENT[: DOCUMENT.index(CONDITION)].count("\n") + 1
 MASK = "mask: 0, mask_order: 1"
 IN = "job_name in (select t.id from t)"
+INNER = "a.x in (select t.id from t)"
+OF_ROW = "exists (select 1 from u as a where a.k = jobs.team_id and {})"
 HELD = "exists (select 1 from lake.vw_secure_user_roles as r where {})"
 LISTED = "exists (select 1 from lake.user_role_names as r where {})"
 TYPES = {
@@ -52,6 +54,9 @@ def render(document: str, **options) -> str:
         "1 in (select t.x from t) or 2 not in (select t.x from t)",
         "lower(job_name) = 'x' and upper(job_name) in (select t.id from t)",
         f"((({IN})))",
+        f"not exists (select 1 from u as a where a.y = 1 or not ({INNER}))",
+        f"exists (select 1 from u as a join v on {INNER} and v.x not in (select 1))",
+        f"exists (select a.x from u as a group by a.x having a.x > 1 and {INNER})",
         "exists (select 1 from t) = true",
         "case when team_id = 1 then true else false end",
         "jobs.team_id = 1 and kind = 'User' and user_id = 4",
@@ -113,6 +118,23 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         (f"team_id = (not ({IN}))", NOT_PLAIN),
         (f"team_id <=> ({IN})", NOT_PLAIN),
         (f"if(team_id = 1, (team_id = 2 or {IN}), true)", NOT_PLAIN),
+        # So it is within a subquery.
+        *(
+            (text, NOT_PLAIN)
+            for text in (
+                OF_ROW.format(f"not coalesce({INNER}, true)"),
+                OF_ROW.format(f"({INNER}) is false"),
+                OF_ROW.format(f"case when {INNER} then true else false end"),
+                "job_name in (select a.x from u as a where (a.x in (select t.id from t))"
+                " is not true)",
+                f"exists (select 1 from u as a join v on coalesce({INNER}, true))",
+                f"exists (select a.k from u as a group by a.k having ({INNER}) is null)",
+                f"exists (select 1 from (select ({INNER}) as b from u as a) as c where"
+                " not c.b)",
+                f"1 = (select count_if({INNER}) from u as a)",
+            )
+        ),
+        (OF_ROW.format("a.x = all (select t.id from t)"), "of a subquery"),
         ("team_id = any (select t.id from t)", "of a subquery"),
         ("job_name = any(array('X', 'Y'))", "'any' of values, which Spark has after"),
         ("exists (select 1 from t where t.x = any(array(1)))", "'any' of values"),
@@ -286,6 +308,16 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("(team_id, job_id) in (select t.x, t.y from t) or (job_id, team_id) not in"
          " (select t.y, t.x from t)", "beside its own opposite"),
         ("1 in (select t.x from t) or 1 not in (select t.x from t)", "own opposite"),
+        *(
+            (text, "beside its own opposite")
+            for text in (
+                OF_ROW.format(f"({INNER} or a.x not in (select t.id from t))"),
+                f"1 = (select count(*) from u as a where {INNER} or not {INNER})",
+                f"exists (select 1 from u as a join v on {INNER} or not {INNER})",
+                f"exists (select a.x from u as a group by a.x having {INNER} or not"
+                f" {INNER})",
+            )
+        ),
         ("job_name = (select t.id from t)", "value that can have several rows"),
         ("job_name = (select t.id from t where t.x = jobs.team_id)", "several rows"),
         ("team_id = (select max(t.x) from t group by t.y)", "several rows"),
@@ -605,10 +637,46 @@ def test_M1_nor_does_a_mask_of_a_dataset_over_another_one():
         render(edited(DOCUMENT, "policies:\n", f"policies:\n{line}"))
 
 
-@pytest.mark.parametrize("mask", ["count(*)", "row_number() over (order by 1)", "x y"])
-def test_R15_so_is_a_mask(mask):
-    with pytest.raises(Stopped, match=r"policy 3.*: 'mask' "):
-        render(edited(DOCUMENT, MASK, MASK.replace("0", f'"{mask}"')))
+NAME_IN = "run_name in (select t.id from t)"
+OPPOSITES = f"{NAME_IN} or run_name not in (select t.id from t)"
+
+
+@pytest.mark.parametrize(
+    ("mask", "sentence"),
+    [
+        ("count(*)", "has the aggregate 'count'"),
+        ("row_number() over (order by 1)", "has a window function"),
+        ("x y", "can't be read as one SQL expression"),
+        (f"if(({NAME_IN}) is not false, '0', run_name)", NOT_PLAIN),
+        (f"case when coalesce({NAME_IN}, true) then '0' else run_name end", NOT_PLAIN),
+        (f"case {NAME_IN} when false then run_name end", NOT_PLAIN),
+        (f"if(team_id = 1, {NAME_IN}, false)", NOT_PLAIN),
+        ("(select max(if(a.x in (select t.id from t), a.y, 1)) from u as a)",
+         NOT_PLAIN),
+        (f"case when {OPPOSITES} then run_name else '0' end", "its own opposite"),
+        (f"if(({OPPOSITES}) and team_id = 1, run_name, '0')", "its own opposite"),
+        ("case when exists (select 1 from u as a where a.k = runs.team_id and not"
+         " coalesce(a.x in (select t.id from t), true)) then run_name end", NOT_PLAIN),
+    ],
+)  # fmt: skip
+def test_R15_so_is_a_mask(mask, sentence):
+    with pytest.raises(Stopped) as stopped:
+        render(edited(DOCUMENT, MASK, MASK.replace("0", json.dumps(mask))))
+    assert "policy 3, role 'Auditors' on 'runs.run_name': 'mask' " in str(stopped.value)
+    assert sentence in str(stopped.value), str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        f"case when not ({NAME_IN}) then '0' else run_name end",
+        f"upper(if(team_id = 1 or {NAME_IN}, run_name, '0'))",
+        "if(exists (select 1 from t where t.id = runs.team_id), run_name, '0')",
+    ],
+)
+def test_R15_a_mask_may_be(mask):
+    document = edited(DOCUMENT, MASK, MASK.replace("0", json.dumps(mask)))
+    assert mask in Macros(document).secure_dataset("runs")
 
 
 @pytest.mark.parametrize(
