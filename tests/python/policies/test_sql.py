@@ -186,6 +186,17 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
             "exists (with tier_rows as (select 1) select 1)",
             "a name that rendering uses",
         ),
+        # Where no relation has such a column, Spark takes it for the session or clock.
+        *(
+            (OF_ROW.format(f"a.x = {name}"), "which may be the session or the clock")
+            for name in (
+                "`current_user`", "`Current_User`", "`user`", "`session_user`",
+                "`current_date`", "`current_timestamp`", "`localtimestamp`",
+                "current_time", "localtime", "localtime::string",
+            )
+        ),
+        ("job_name in (select `current_user`)", "or the clock to Spark: write"),
+        ("(select max(`current_date`) from t) = 1", "or the clock to Spark: write"),
         ("held_roles['A']", "names 'held_roles', which the dataset has not"),
         ("view_outcome = 'Allow'", "names 'view_outcome', which the dataset has not"),
         ("job = 1", "names 'job', which the dataset has not"),
@@ -331,6 +342,16 @@ def test_R15_a_condition_is_refused_that_is(condition, sentence):
     assert f"{sentence}" in str(stopped.value), str(stopped.value)
     assert "policy 1, role 'Auditors' on 'jobs': " in str(stopped.value)
     assert f"(line {LINE})." in str(stopped.value)
+
+
+@pytest.mark.parametrize("condition", ["`user` = 'x'", "lower(user) = 'x'"])
+def test_R15_a_column_that_may_be_the_session_says_whose_it_is(condition):
+    document = edited(with_condition(condition), "job_name]", "job_name, user]")
+    with pytest.raises(Stopped, match="or the clock to Spark: write 'jobs.user'"):
+        render(document)
+    said = condition.replace("`", "").replace("user", "jobs.user")
+    document = edited(with_condition(said), "job_name]", "job_name, user]")
+    assert f"({said})" in render(document)
 
 
 def test_R2_a_raw_text_ends_where_spark_ends_it():
@@ -646,6 +667,13 @@ OPPOSITES = f"{NAME_IN} or run_name not in (select t.id from t)"
     [
         ("count(*)", "has the aggregate 'count'"),
         ("row_number() over (order by 1)", "has a window function"),
+        ("if(current_user() = 'x', run_name, '0')", "depends on the session"),
+        ("if(session_user = 'x', run_name, '0')", "depends on the session"),
+        ("(select max(a.x) from t as a where a.y = `user`)", "may be the session"),
+        ("(select max(a.x) from t as a where a.y < localtime)", "or the clock"),
+        ("rand()", "has 'rand', which depends on more than the row"),
+        ("if(rand() < 0.5, run_name, '0')", "depends on more than the row"),
+        ("concat(left(run_name, 1), uuid())", "depends on more than the row"),
         ("x y", "can't be read as one SQL expression"),
         (f"if(({NAME_IN}) is not false, '0', run_name)", NOT_PLAIN),
         (f"case when coalesce({NAME_IN}, true) then '0' else run_name end", NOT_PLAIN),
