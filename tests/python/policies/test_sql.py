@@ -464,6 +464,20 @@ def test_R2_the_clock_as_a_text_is_refused(condition):
         "if(true, 'today', 'x') > day",
         "day > cast(x'746f646179' as string)",
         "day > 'to' || char(100) || 'ay'",
+        # What makes a text of numbers, names or types
+        "moment > conv(30704, 10, 36)",
+        "moment > cast(`CONV`(30704, 10, 36) as timestamp)",
+        "moment > to_timestamp(lower(conv(30704, 10, 36)))",
+        "moment > case when team_id = 1 then conv(30704, 10, 36) end",
+        "moment > cast(cast(unhex(796573746572646179) as string) as timestamp)",
+        "moment > cast(cast(cast(1852798752 as binary) as string) as timestamp)",
+        "moment > string(binary(1852798752))",
+        "moment > cast(json_object_keys(to_json(struct(1 as now)))[0] as timestamp)",
+        "moment > json_object_keys(to_json(named_struct('now', 1)))[0]",
+        "moment > cast(substring(typeof(struct(1 as now)), 8, 3) as timestamp)",
+        "day > left(typeof(1), 1) || substring(typeof(1.5), 2, 1)",
+        "day > concat(right(exp(1000), 1), substring(false, 5, 1))",
+        "day > right(dayname(date_from_unix_date(3)), 1)",
     ],
 )
 def test_R2_so_is_what_could_be_the_clock_when_it_is_worked_out(condition):
@@ -489,6 +503,9 @@ def test_R2_so_is_what_could_be_the_clock_when_it_is_worked_out(condition):
         "case job_name when 'now' then true else false end",
         "concat(job_name, 'now') = 'x'",
         "job_name = concat('to', 'day')",
+        "job_name = conv(30704, 10, 36) and job_name = cast(5 as string)",
+        "conv(team_id, 10, 36) = 'x' and team_id > round(1.5) + pi()",
+        "moment > timestamp_micros(5) and day > date_from_unix_date(3)",
         "array_contains(array('today', 'now'), job_name)",
         "exists (select 1 from t where cast(t.name as string) = 'now')",
         # Other words, and what is always the same moment.
