@@ -262,6 +262,11 @@ def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
             f"'{{key}}' has '{name}', which depends on the order of rows: write 'max'"
             " or 'min'"
         )
+    if name in functions.OF_ORDER_IN_WINDOWS and is_condition:
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}', which depends on the order of rows: write 'rank',"
+            " 'max' or 'min'"
+        )
     _check_arguments(call)
     known = (
         functions.PLAIN, functions.CONSTANTS, functions.AGGREGATES, functions.CHANCE,

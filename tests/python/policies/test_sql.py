@@ -20,6 +20,10 @@ MASK = "mask: 0, mask_order: 1"
 IN = "job_name in (select t.id from t)"
 INNER = "a.x in (select t.id from t)"
 OF_ROW = "exists (select 1 from u as a where a.k = jobs.team_id and {})"
+LIMITED = (
+    "team_id in (select b.x from (select t.x, 1 as place, place as later from t {}"
+    " limit 1) as b)"
+)
 HELD = "exists (select 1 from lake.vw_secure_user_roles as r where {})"
 LISTED = "exists (select 1 from lake.user_role_names as r where {})"
 TYPES = {
@@ -81,6 +85,14 @@ def render(document: str, **options) -> str:
         " order by t.d) as place from t) as a where a.place = 1)",
         "team_id in (select t.x from t order by t.y limit 1)",
         "exists (select 1 from t limit 1)",
+        "exists (select 1 from t order by 1 limit 1)",
+        *(
+            f"team_id in (select b.x from (select t.x, t.x + 1 as y, count(*) from t"
+            f" group by t.x order by {order} limit 1) as b)"
+            for order in ("1", "2 desc", "y", "x", "all", "count(*)", "null, t.x + 1")
+        ),
+        "exists (select 1 from parquet as a where a.x = 1)",
+        "exists (select 1 from `my-lake`.json.t as a where a.x = 1)",
         f"{IN} or team_id not in (select t.id from t)",
         "regexp_like(job_name, 'x') = (team_id = 1)",
         "own.my_function(job_name) = 1",
@@ -125,10 +137,11 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
                 OF_ROW.format(f"not coalesce({INNER}, true)"),
                 OF_ROW.format(f"({INNER}) is false"),
                 OF_ROW.format(f"case when {INNER} then true else false end"),
-                "job_name in (select a.x from u as a where (a.x in (select t.id from t))"
-                " is not true)",
+                "job_name in (select a.x from u as a where (a.x in (select t.id from"
+                " t)) is not true)",
                 f"exists (select 1 from u as a join v on coalesce({INNER}, true))",
-                f"exists (select a.k from u as a group by a.k having ({INNER}) is null)",
+                f"exists (select a.k from u as a group by a.k having ({INNER}) is"
+                " null)",
                 f"exists (select 1 from (select ({INNER}) as b from u as a) as c where"
                 " not c.b)",
                 f"1 = (select count_if({INNER}) from u as a)",
@@ -303,6 +316,39 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("exists (select 1 from t limit 1 offset 1)", "has a 'limit' without 'order"),
         ("team_id in (select a.x from (select t.x from t limit 1) as a)",
          "has a 'limit' without 'order by'"),
+        *(
+            (LIMITED.format(f"order by {order}"), "whose 'order by' names no column of")
+            for order in (
+                "null", "length('a')", "year(date '2026-01-01')", "extract(day from null)",
+                "(select 1)", "'x', 2.5", "2", "place", "later",
+                "jobs.team_id", "(select max(u.x) from u)",
+            )
+        ),
+        ("exists (select 1 from (select 1 from t union select 2 order by 1 limit 1) as"
+         " a)", "whose 'order by' names no column"),
+        *(
+            (f"1 = (select max(a.p) from (select {each} as p from t) as a)",
+             "has a window whose 'order by' names no column of")
+            for each in (
+                "row_number() over (order by 1)",
+                "row_number() over (partition by t.x order by null)",
+            )
+        ),
+        *(
+            (f"1 = (select max(a.p) from (select {each} over (order by t.y) as p from"
+             " t) as a)", "depends on the order of rows: write 'rank',")
+            for each in ("lag(t.x)", "lead(t.x)", "ntile(2)", "`Lag`(t.x, 2)")
+        ),
+        (OF_ROW.format("a._metadata.file_name = 'x'"), "has '_metadata', which says"),
+        (OF_ROW.format("a.`_METADATA`.row_index = 1"), "has '_metadata', which says"),
+        (OF_ROW.format("_metadata is null"), "has '_metadata', which says where a row"),
+        *(
+            (f"exists (select 1 from {each} as p)", "which Spark may take for a file")
+            for each in (
+                "parquet.`/tmp/x`", "`parquet`.`x`", "CSV.`x`", "delta.x",
+                "`org.apache.spark.sql.parquet`.x", "lake.`s3://x`", "`a/b`",
+            )
+        ),
         # With a null in the query Spark takes it for true.
         (f"{IN} or job_name not in (select t.id from t)", "beside its own opposite"),
         (f"{IN} or (team_id = 1 or not ({IN}))", "beside its own opposite"),
@@ -347,7 +393,7 @@ def test_R15_a_condition_is_refused_that_is(condition, sentence):
 @pytest.mark.parametrize("condition", ["`user` = 'x'", "lower(user) = 'x'"])
 def test_R15_a_column_that_may_be_the_session_says_whose_it_is(condition):
     document = edited(with_condition(condition), "job_name]", "job_name, user]")
-    with pytest.raises(Stopped, match="or the clock to Spark: write 'jobs.user'"):
+    with pytest.raises(Stopped, match=r"to Spark: write 'jobs\.user'"):
         render(document)
     said = condition.replace("`", "").replace("user", "jobs.user")
     document = edited(with_condition(said), "job_name]", "job_name, user]")
