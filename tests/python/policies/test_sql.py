@@ -319,7 +319,8 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         *(
             (LIMITED.format(f"order by {order}"), "whose 'order by' names no column of")
             for order in (
-                "null", "length('a')", "year(date '2026-01-01')", "extract(day from null)",
+                "null", "length('a')", "year(date '2026-01-01')",
+                "extract(day from null)",
                 "(select 1)", "'x', 2.5", "2", "place", "later",
                 "jobs.team_id", "(select max(u.x) from u)",
             )
