@@ -845,9 +845,6 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
             raise ExpressionProblem(
                 f"'{{key}}' names '{'.'.join(parts)}', which the dataset has not{hint}"
             )
-        # The raw columns of a feed have no name before them.
-        if not is_qualified and scope.name:
-            _check_word(first, f"{scope.name}.{first}")
         return False
     if len(parts) == 1:
         if first in own:
@@ -855,7 +852,12 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
                 f"'{{key}}' names '{name}' in a subquery without its relation: write"
                 f" '<relation>.{name}', or '{scope.name}.{name}' for the row's own"
             )
-        _check_word(first, f"<relation>.{name}")
+        if first in SESSION | CLOCK:
+            raise ExpressionProblem(
+                f"'{{key}}' names '{name}' in a subquery, which may be the session or"
+                f" the clock to Spark: write '<relation>.{name}' for a column that is"
+                " called so"
+            )
         return False
     while query is not None:
         if first in names_read_by(query):
@@ -877,15 +879,6 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
         f"'{{key}}' names '{'.'.join(parts)}' in a subquery, and '{first}' is none of"
         " the relations that it reads: give each an alias"
     )
-
-
-def _check_word(name: str, qualified_name: str) -> None:
-    """Raise a problem at a name that Spark may read as a function, quoted or not."""
-    if name in SESSION | CLOCK:
-        raise ExpressionProblem(
-            f"'{{key}}' names '{name}', which may be the session or the clock to Spark:"
-            f" write '{qualified_name}' for a column that is called so"
-        )
 
 
 def _filters(tree: exp.Expression, is_condition: bool) -> Iterator[exp.Expression]:

@@ -391,16 +391,6 @@ def test_R15_a_condition_is_refused_that_is(condition, sentence):
     assert f"(line {LINE})." in str(stopped.value)
 
 
-@pytest.mark.parametrize("condition", ["`user` = 'x'", "lower(user) = 'x'"])
-def test_R15_a_column_that_may_be_the_session_says_whose_it_is(condition):
-    document = edited(with_condition(condition), "job_name]", "job_name, user]")
-    with pytest.raises(Stopped, match=r"to Spark: write 'jobs\.user'"):
-        render(document)
-    said = condition.replace("`", "").replace("user", "jobs.user")
-    document = edited(with_condition(said), "job_name]", "job_name, user]")
-    assert f"({said})" in render(document)
-
-
 def test_R2_a_raw_text_ends_where_spark_ends_it():
     # To a reader that takes `\'` for a quote, all of this is one text.
     with pytest.raises(Stopped, match="brackets of 'condition' don't match"):
