@@ -46,6 +46,12 @@ NO_TEXT = {
     # What fails gives no value at all.
     *("raise_error", "assert_true"),
 }
+# Functions that make a text of what is none: of numbers, of days, of types.
+MAKES_TEXT = {
+    *("base64", "bin", "binary", "char", "chr", "conv", "dayname", "hex", "left"),
+    *("lpad", "monthname", "overlay", "right", "rpad", "string", "to_base32"),
+    *("typeof", "unhex"),
+}
 
 
 def is_clock(text: str) -> bool:
@@ -130,11 +136,24 @@ def _is_worked_out(node: exp.Expression, type_of: TypeOf) -> bool:
         return False
     if node.find(exp.Column, exp.Query, exp.Lambda) or _names_variable(node):
         return False
-    return any(
-        isinstance(part, exp.HexString | exp.Chr)
-        or (isinstance(part, exp.Literal) and part.is_string)
-        for part in node.walk()
-    )
+    return known is not None or any(_may_be_text(part) for part in node.walk())
+
+
+def _may_be_text(part: exp.Expression) -> bool:
+    """Whether a part of what is worked out is a text, or a value made into one."""
+    from sqlglot import exp
+
+    if isinstance(part, exp.Literal):
+        return part.is_string
+    if isinstance(part, exp.Cast):
+        return part.to.sql("spark").lower().startswith((*TEXTS, "binary"))
+    # A struct's names come out as texts too.
+    is_text = isinstance(part, exp.HexString | exp.Chr | exp.Struct)
+    is_text |= expressions.known_type(part, {}) == "string"
+    if is_text or not isinstance(part, exp.Func):
+        return is_text
+    called = part.meta.get(expressions.CALLED)
+    return bool({called, expressions.function_name(part)} & MAKES_TEXT)
 
 
 def _names_variable(node: exp.Expression) -> bool:

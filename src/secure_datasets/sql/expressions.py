@@ -25,6 +25,7 @@ from secure_datasets.sql.functions import (
     CLOCK,
     FOREIGN,
     OF_OTHER_ROWS,
+    SESSION,
     WINDOW_FUNCTIONS,
 )
 
@@ -53,6 +54,13 @@ ROLE_LISTS, ROLE_LIST = "user_role_names", "role_names"
 READER = "reader"
 # What `restricted_rows` calls its own columns.
 OWN_COLUMNS = {"held_roles", "view_outcome"}
+# What Spark adds to the columns of a relation that it reads from files.
+OF_FILES = "_metadata"
+# What Spark reads files by, instead of a schema.
+FILE_FORMATS = {
+    "avro", "binaryfile", "csv", "delta", "hudi", "iceberg", "image", "json", "libsvm",
+    "orc", "parquet", "text", "xml",
+}  # fmt: skip
 
 
 class ExpressionProblem(Exception):
@@ -400,10 +408,12 @@ def check(expression: Expression, scope: Scope, is_condition: bool) -> bool:
     _check_depth(expression.tree)
     _check_functions(expression.tree, is_condition)
     is_correlated = _check_names(expression.tree, scope)
+    filters = list(_filters(expression.tree, is_condition))
+    _check_plain_subqueries(expression.tree, filters)
+    for each in filters:
+        _check_opposites(each, scope.name)
     if is_condition:
-        _check_plain_subqueries(expression.tree)
         _check_limits(expression.tree)
-        _check_opposites(expression.tree, scope.name)
     _check_values(expression.tree)
     return is_correlated
 
@@ -462,7 +472,7 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
             raise ExpressionProblem(f"'{{key}}' has the window function '{name}'")
         if name in OF_OTHER_ROWS or isinstance(node, exp.Explode | exp.Posexplode):
             raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")
-        if is_condition and name in CHANCE | FOREIGN:
+        if name in CHANCE or (is_condition and name in FOREIGN):
             raise ExpressionProblem(
                 f"'{{key}}' has '{name}', which depends on more than the row"
             )
@@ -498,6 +508,11 @@ def _check_names(tree: exp.Expression, scope: Scope) -> bool:
             )
         for source in sources_of(query):
             called = _folded(source.alias_or_name)
+            if isinstance(source, exp.Table) and _is_file(source):
+                raise ExpressionProblem(
+                    f"'{{key}}' reads '{source.name}', which Spark may take for a file:"
+                    " write the table's name, '<catalog>.<schema>.<table>'"
+                )
             if called == scope.name:
                 raise ExpressionProblem(
                     f"'{{key}}' calls a relation '{called}', as the row is called:"
@@ -517,6 +532,13 @@ def _check_names(tree: exp.Expression, scope: Scope) -> bool:
     for column in tree.find_all(exp.Column):
         is_correlated |= _check_column(column, scope)
     return is_correlated
+
+
+def _is_file(source: exp.Expression) -> bool:
+    """Whether Spark may take a relation for files: a format, and where they are."""
+    parts = [part.name for part in source.parts]
+    is_format = len(parts) == 2 and parts[0].lower() in FILE_FORMATS
+    return is_format or not all(re.fullmatch(r"[\w -]*", part) for part in parts)
 
 
 def _folded(name: str) -> str:
@@ -796,6 +818,11 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
     first, name = parts[0], column.name
     query = column.find_ancestor(exp.Query)
     own = scope.columns | OWN_COLUMNS
+    if query is not None and OF_FILES in parts:
+        raise ExpressionProblem(
+            f"'{{key}}' has '{OF_FILES}', which says where a row is stored: compare"
+            " columns of the relation"
+        )
     if query is None:
         if isinstance(column.this, exp.Star):
             raise ExpressionProblem("'{key}' has a '*'")
@@ -825,6 +852,12 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
                 f"'{{key}}' names '{name}' in a subquery without its relation: write"
                 f" '<relation>.{name}', or '{scope.name}.{name}' for the row's own"
             )
+        if first in SESSION | CLOCK:
+            raise ExpressionProblem(
+                f"'{{key}}' names '{name}' in a subquery, which may be the session or"
+                f" the clock to Spark: write '<relation>.{name}' for a column that is"
+                " called so"
+            )
         return False
     while query is not None:
         if first in names_read_by(query):
@@ -848,13 +881,33 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
     )
 
 
-def _check_plain_subqueries(tree: exp.Expression) -> None:
-    """Raise a problem at an `in (select ...)` where Spark takes null for false."""
+def _filters(tree: exp.Expression, is_condition: bool) -> Iterator[exp.Expression]:
+    """Return what chooses rows, or a branch of a mask, and for which null is false."""
     from sqlglot import exp
 
+    if is_condition:
+        yield tree
+    for node in tree.find_all(exp.Where, exp.Having, exp.Join, exp.If):
+        if isinstance(node, exp.Join):
+            yield from filter(None, [node.args.get("on")])
+        elif not isinstance(node, exp.If):
+            yield node.this
+        elif not is_condition and node.find_ancestor(exp.Query) is None:
+            compares = isinstance(node.parent, exp.Case) and node.parent.this
+            yield from [] if compares else [node.this]
+
+
+def _check_plain_subqueries(
+    tree: exp.Expression, filters: Iterable[exp.Expression]
+) -> None:
+    """Raise a problem at an `in (select ...)` where Spark takes null for false.
+
+    Beneath and, or and not in one of the filters this makes no difference.
+    """
+    from sqlglot import exp
+
+    tops = set(map(id, filters))
     for found in tree.find_all(exp.In, exp.Any, exp.All):
-        if found.find_ancestor(exp.Query) is not None:
-            continue
         if not isinstance(found, exp.In):
             if found.find(exp.Query):
                 raise ExpressionProblem(
@@ -864,10 +917,12 @@ def _check_plain_subqueries(tree: exp.Expression) -> None:
             continue
         if not found.args.get("query") and not found.find(exp.Query):
             continue
-        above = found.parent
-        while isinstance(above, exp.Paren | exp.And | exp.Or | exp.Not):
-            above = above.parent
-        if above is not None:
+        top: exp.Expression = found
+        while id(top) not in tops and isinstance(
+            top.parent, exp.Paren | exp.And | exp.Or | exp.Not
+        ):
+            top = top.parent
+        if id(top) not in tops:
             raise ExpressionProblem(
                 "'{key}' has an 'in (select ...)' under something else than and, or"
                 " and not, where Spark takes null for false: write"
@@ -876,18 +931,70 @@ def _check_plain_subqueries(tree: exp.Expression) -> None:
 
 
 def _check_limits(tree: exp.Expression) -> None:
-    """Raise a problem at a `limit` that takes whichever rows come first."""
+    """Raise a problem at a `limit` or window that takes whichever rows come first."""
     from sqlglot import exp
 
     for query in tree.find_all(exp.Query):
         is_cut = any(query.args.get(key) for key in ("limit", "offset", "fetch"))
         # Whether there is a row does not depend on which.
         counts = isinstance(query.parent, exp.Exists) and not query.args.get("offset")
-        if is_cut and not query.args.get("order") and not counts:
+        if not is_cut or counts:
+            continue
+        if not query.args.get("order"):
             raise ExpressionProblem(
                 "'{key}' has a 'limit' without 'order by', which takes rows by chance:"
                 " add 'order by'"
             )
+        _check_order(query.args["order"], query, "limit")
+    for window in tree.find_all(exp.Window):
+        query = window.find_ancestor(exp.Query)
+        if query is not None and window.args.get("order"):
+            _check_order(window.args["order"], query, "window")
+
+
+def _check_order(order: exp.Expression, query: exp.Expression, what: str) -> None:
+    """Raise a problem at an order that is the same for all rows of a query."""
+    from sqlglot import exp
+
+    of: exp.Expression = query
+    while isinstance(of, exp.SetOperation | exp.Subquery):
+        of = of.this
+    names = names_read_by(of)
+    items = {_folded(item.alias_or_name): item.unalias() for item in of.selects}
+
+    def differs(node: exp.Expression, depth: int = 0) -> bool:
+        # `order by all`, and `select *`.
+        if isinstance(node, exp.Var | exp.Star):
+            return True
+        for found in node.find_all(exp.Column, exp.Count):
+            if found.find_ancestor(exp.Query) not in (query, of):
+                continue
+            if not isinstance(found, exp.Column):
+                return True
+            if found.table:
+                if _folded(found.parts[0].name) in names:
+                    return True
+                continue
+            meant = items.get(_folded(found.name))
+            if meant is None or meant == found:
+                return True
+            # A name that stands for what is selected, perhaps of another such name.
+            if depth < len(items) and differs(meant, depth + 1):
+                return True
+        return False
+
+    for term in order.expressions:
+        node = term.this
+        is_place = isinstance(node, exp.Literal) and node.name.isdecimal()
+        # `order by 2` means what is selected second, but not in a window.
+        if is_place and what == "limit" and 0 < int(node.name) <= len(of.selects):
+            node = of.selects[int(node.name) - 1].unalias()
+        if differs(node):
+            return
+    raise ExpressionProblem(
+        f"'{{key}}' has a {what} whose 'order by' names no column of the relation, and"
+        " takes rows by chance: order by a column"
+    )
 
 
 def _check_values(tree: exp.Expression) -> None:

@@ -174,8 +174,7 @@ def check(expression: Expression, is_condition: bool, is_measure: bool = False) 
     _check_writing(expression.text)
     _check_patterns(expression.tree)
     _check_moments(expression.tree)
-    if is_condition or is_measure:
-        _check_words(expression)
+    _check_words(expression)
 
 
 def check_types(
@@ -256,13 +255,17 @@ def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
             f"'{{key}}' has '{name}', which fails on some values, and an error tells"
             " the value" + (f": write '{advice}'" if advice else ": leave it out")
         )
-    depends = functions.SESSION if is_condition or is_measure else frozenset()
-    if name in depends:
+    if name in functions.SESSION:
         raise _of_session(name)
     if name in functions.OF_ORDER and (is_condition or is_measure):
         raise ExpressionProblem(
             f"'{{key}}' has '{name}', which depends on the order of rows: write 'max'"
             " or 'min'"
+        )
+    if name in functions.OF_ORDER_IN_WINDOWS and is_condition:
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}', which depends on the order of rows: write 'rank',"
+            " 'max' or 'min'"
         )
     _check_arguments(call)
     known = (

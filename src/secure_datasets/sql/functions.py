@@ -87,6 +87,9 @@ OF_ORDER = names(
     """
 )
 
+# Window functions that tell rows apart whose order is the same.
+OF_ORDER_IN_WINDOWS = names("lag lead ntile")
+
 # Aggregates that can't fail, and give the same of the same rows in any order.
 PLAIN_AGGREGATES = names(
     """

@@ -513,8 +513,8 @@ def test_Z5_a_column_is_meant_whatever_its_name_is_there(dialect, request):
         [
             *(f"`{word}` <> 'root'" for word in WORDS),
             "user <> 'root' and Localtime <> 'root' and exists (select 1"
-            " from odd.more as m where Localtimestamp = 'x' and m.current_role = 'x'"
-            " and things.User <> m.`Order`)",
+            " from odd.more as m where m.Localtimestamp = 'x'"
+            " and m.current_role = 'x' and things.User <> m.`Order`)",
         ]
     )
     config = {

@@ -18,6 +18,12 @@ CONDITION = "condition: job_name is not null"
 LINE = DOCUMENT[: DOCUMENT.index(CONDITION)].count("\n") + 1
 MASK = "mask: 0, mask_order: 1"
 IN = "job_name in (select t.id from t)"
+INNER = "a.x in (select t.id from t)"
+OF_ROW = "exists (select 1 from u as a where a.k = jobs.team_id and {})"
+LIMITED = (
+    "team_id in (select b.x from (select t.x, 1 as place, place as later from t {}"
+    " limit 1) as b)"
+)
 HELD = "exists (select 1 from lake.vw_secure_user_roles as r where {})"
 LISTED = "exists (select 1 from lake.user_role_names as r where {})"
 TYPES = {
@@ -52,6 +58,9 @@ def render(document: str, **options) -> str:
         "1 in (select t.x from t) or 2 not in (select t.x from t)",
         "lower(job_name) = 'x' and upper(job_name) in (select t.id from t)",
         f"((({IN})))",
+        f"not exists (select 1 from u as a where a.y = 1 or not ({INNER}))",
+        f"exists (select 1 from u as a join v on {INNER} and v.x not in (select 1))",
+        f"exists (select a.x from u as a group by a.x having a.x > 1 and {INNER})",
         "exists (select 1 from t) = true",
         "case when team_id = 1 then true else false end",
         "jobs.team_id = 1 and kind = 'User' and user_id = 4",
@@ -76,6 +85,14 @@ def render(document: str, **options) -> str:
         " order by t.d) as place from t) as a where a.place = 1)",
         "team_id in (select t.x from t order by t.y limit 1)",
         "exists (select 1 from t limit 1)",
+        "exists (select 1 from t order by 1 limit 1)",
+        *(
+            f"team_id in (select b.x from (select t.x, t.x + 1 as y, count(*) from t"
+            f" group by t.x order by {order} limit 1) as b)"
+            for order in ("1", "2 desc", "y", "x", "all", "count(*)", "null, t.x + 1")
+        ),
+        "exists (select 1 from parquet as a where a.x = 1)",
+        "exists (select 1 from `my-lake`.json.t as a where a.x = 1)",
         f"{IN} or team_id not in (select t.id from t)",
         "regexp_like(job_name, 'x') = (team_id = 1)",
         "own.my_function(job_name) = 1",
@@ -113,6 +130,24 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         (f"team_id = (not ({IN}))", NOT_PLAIN),
         (f"team_id <=> ({IN})", NOT_PLAIN),
         (f"if(team_id = 1, (team_id = 2 or {IN}), true)", NOT_PLAIN),
+        # So it is within a subquery.
+        *(
+            (text, NOT_PLAIN)
+            for text in (
+                OF_ROW.format(f"not coalesce({INNER}, true)"),
+                OF_ROW.format(f"({INNER}) is false"),
+                OF_ROW.format(f"case when {INNER} then true else false end"),
+                "job_name in (select a.x from u as a where (a.x in (select t.id from"
+                " t)) is not true)",
+                f"exists (select 1 from u as a join v on coalesce({INNER}, true))",
+                f"exists (select a.k from u as a group by a.k having ({INNER}) is"
+                " null)",
+                f"exists (select 1 from (select ({INNER}) as b from u as a) as c where"
+                " not c.b)",
+                f"1 = (select count_if({INNER}) from u as a)",
+            )
+        ),
+        (OF_ROW.format("a.x = all (select t.id from t)"), "of a subquery"),
         ("team_id = any (select t.id from t)", "of a subquery"),
         ("job_name = any(array('X', 'Y'))", "'any' of values, which Spark has after"),
         ("exists (select 1 from t where t.x = any(array(1)))", "'any' of values"),
@@ -164,6 +199,17 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
             "exists (with tier_rows as (select 1) select 1)",
             "a name that rendering uses",
         ),
+        # Where no relation has such a column, Spark takes it for the session or clock.
+        *(
+            (OF_ROW.format(f"a.x = {name}"), "which may be the session or the clock")
+            for name in (
+                "`current_user`", "`Current_User`", "`user`", "`session_user`",
+                "`current_date`", "`current_timestamp`", "`localtimestamp`",
+                "current_time", "localtime", "localtime::string",
+            )
+        ),
+        ("job_name in (select `current_user`)", "or the clock to Spark: write"),
+        ("(select max(`current_date`) from t) = 1", "or the clock to Spark: write"),
         ("held_roles['A']", "names 'held_roles', which the dataset has not"),
         ("view_outcome = 'Allow'", "names 'view_outcome', which the dataset has not"),
         ("job = 1", "names 'job', which the dataset has not"),
@@ -270,6 +316,40 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("exists (select 1 from t limit 1 offset 1)", "has a 'limit' without 'order"),
         ("team_id in (select a.x from (select t.x from t limit 1) as a)",
          "has a 'limit' without 'order by'"),
+        *(
+            (LIMITED.format(f"order by {order}"), "whose 'order by' names no column of")
+            for order in (
+                "null", "length('a')", "year(date '2026-01-01')",
+                "extract(day from null)",
+                "(select 1)", "'x', 2.5", "2", "place", "later",
+                "jobs.team_id", "(select max(u.x) from u)",
+            )
+        ),
+        ("exists (select 1 from (select 1 from t union select 2 order by 1 limit 1) as"
+         " a)", "whose 'order by' names no column"),
+        *(
+            (f"1 = (select max(a.p) from (select {each} as p from t) as a)",
+             "has a window whose 'order by' names no column of")
+            for each in (
+                "row_number() over (order by 1)",
+                "row_number() over (partition by t.x order by null)",
+            )
+        ),
+        *(
+            (f"1 = (select max(a.p) from (select {each} over (order by t.y) as p from"
+             " t) as a)", "depends on the order of rows: write 'rank',")
+            for each in ("lag(t.x)", "lead(t.x)", "ntile(2)", "`Lag`(t.x, 2)")
+        ),
+        (OF_ROW.format("a._metadata.file_name = 'x'"), "has '_metadata', which says"),
+        (OF_ROW.format("a.`_METADATA`.row_index = 1"), "has '_metadata', which says"),
+        (OF_ROW.format("_metadata is null"), "has '_metadata', which says where a row"),
+        *(
+            (f"exists (select 1 from {each} as p)", "which Spark may take for a file")
+            for each in (
+                "parquet.`/tmp/x`", "`parquet`.`x`", "CSV.`x`", "delta.x",
+                "`org.apache.spark.sql.parquet`.x", "lake.`s3://x`", "`a/b`",
+            )
+        ),
         # With a null in the query Spark takes it for true.
         (f"{IN} or job_name not in (select t.id from t)", "beside its own opposite"),
         (f"{IN} or (team_id = 1 or not ({IN}))", "beside its own opposite"),
@@ -286,6 +366,16 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("(team_id, job_id) in (select t.x, t.y from t) or (job_id, team_id) not in"
          " (select t.y, t.x from t)", "beside its own opposite"),
         ("1 in (select t.x from t) or 1 not in (select t.x from t)", "own opposite"),
+        *(
+            (text, "beside its own opposite")
+            for text in (
+                OF_ROW.format(f"({INNER} or a.x not in (select t.id from t))"),
+                f"1 = (select count(*) from u as a where {INNER} or not {INNER})",
+                f"exists (select 1 from u as a join v on {INNER} or not {INNER})",
+                f"exists (select a.x from u as a group by a.x having {INNER} or not"
+                f" {INNER})",
+            )
+        ),
         ("job_name = (select t.id from t)", "value that can have several rows"),
         ("job_name = (select t.id from t where t.x = jobs.team_id)", "several rows"),
         ("team_id = (select max(t.x) from t group by t.y)", "several rows"),
@@ -411,6 +501,20 @@ def test_R2_the_clock_as_a_text_is_refused(condition):
         "if(true, 'today', 'x') > day",
         "day > cast(x'746f646179' as string)",
         "day > 'to' || char(100) || 'ay'",
+        # What makes a text of numbers, names or types
+        "moment > conv(30704, 10, 36)",
+        "moment > cast(`CONV`(30704, 10, 36) as timestamp)",
+        "moment > to_timestamp(lower(conv(30704, 10, 36)))",
+        "moment > case when team_id = 1 then conv(30704, 10, 36) end",
+        "moment > cast(cast(unhex(796573746572646179) as string) as timestamp)",
+        "moment > cast(cast(cast(1852798752 as binary) as string) as timestamp)",
+        "moment > string(binary(1852798752))",
+        "moment > cast(json_object_keys(to_json(struct(1 as now)))[0] as timestamp)",
+        "moment > json_object_keys(to_json(named_struct('now', 1)))[0]",
+        "moment > cast(substring(typeof(struct(1 as now)), 8, 3) as timestamp)",
+        "day > left(typeof(1), 1) || substring(typeof(1.5), 2, 1)",
+        "day > concat(right(exp(1000), 1), substring(false, 5, 1))",
+        "day > right(dayname(date_from_unix_date(3)), 1)",
     ],
 )
 def test_R2_so_is_what_could_be_the_clock_when_it_is_worked_out(condition):
@@ -436,6 +540,9 @@ def test_R2_so_is_what_could_be_the_clock_when_it_is_worked_out(condition):
         "case job_name when 'now' then true else false end",
         "concat(job_name, 'now') = 'x'",
         "job_name = concat('to', 'day')",
+        "job_name = conv(30704, 10, 36) and job_name = cast(5 as string)",
+        "conv(team_id, 10, 36) = 'x' and team_id > round(1.5) + pi()",
+        "moment > timestamp_micros(5) and day > date_from_unix_date(3)",
         "array_contains(array('today', 'now'), job_name)",
         "exists (select 1 from t where cast(t.name as string) = 'now')",
         # Other words, and what is always the same moment.
@@ -605,10 +712,53 @@ def test_M1_nor_does_a_mask_of_a_dataset_over_another_one():
         render(edited(DOCUMENT, "policies:\n", f"policies:\n{line}"))
 
 
-@pytest.mark.parametrize("mask", ["count(*)", "row_number() over (order by 1)", "x y"])
-def test_R15_so_is_a_mask(mask):
-    with pytest.raises(Stopped, match=r"policy 3.*: 'mask' "):
-        render(edited(DOCUMENT, MASK, MASK.replace("0", f'"{mask}"')))
+NAME_IN = "run_name in (select t.id from t)"
+OPPOSITES = f"{NAME_IN} or run_name not in (select t.id from t)"
+
+
+@pytest.mark.parametrize(
+    ("mask", "sentence"),
+    [
+        ("count(*)", "has the aggregate 'count'"),
+        ("row_number() over (order by 1)", "has a window function"),
+        ("if(current_user() = 'x', run_name, '0')", "depends on the session"),
+        ("if(session_user = 'x', run_name, '0')", "depends on the session"),
+        ("(select max(a.x) from t as a where a.y = `user`)", "may be the session"),
+        ("(select max(a.x) from t as a where a.y < localtime)", "or the clock"),
+        ("rand()", "has 'rand', which depends on more than the row"),
+        ("if(rand() < 0.5, run_name, '0')", "depends on more than the row"),
+        ("concat(left(run_name, 1), uuid())", "depends on more than the row"),
+        ("x y", "can't be read as one SQL expression"),
+        (f"if(({NAME_IN}) is not false, '0', run_name)", NOT_PLAIN),
+        (f"case when coalesce({NAME_IN}, true) then '0' else run_name end", NOT_PLAIN),
+        (f"case {NAME_IN} when false then run_name end", NOT_PLAIN),
+        (f"if(team_id = 1, {NAME_IN}, false)", NOT_PLAIN),
+        ("(select max(if(a.x in (select t.id from t), a.y, 1)) from u as a)",
+         NOT_PLAIN),
+        (f"case when {OPPOSITES} then run_name else '0' end", "its own opposite"),
+        (f"if(({OPPOSITES}) and team_id = 1, run_name, '0')", "its own opposite"),
+        ("case when exists (select 1 from u as a where a.k = runs.team_id and not"
+         " coalesce(a.x in (select t.id from t), true)) then run_name end", NOT_PLAIN),
+    ],
+)  # fmt: skip
+def test_R15_so_is_a_mask(mask, sentence):
+    with pytest.raises(Stopped) as stopped:
+        render(edited(DOCUMENT, MASK, MASK.replace("0", json.dumps(mask))))
+    assert "policy 3, role 'Auditors' on 'runs.run_name': 'mask' " in str(stopped.value)
+    assert sentence in str(stopped.value), str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        f"case when not ({NAME_IN}) then '0' else run_name end",
+        f"upper(if(team_id = 1 or {NAME_IN}, run_name, '0'))",
+        "if(exists (select 1 from t where t.id = runs.team_id), run_name, '0')",
+    ],
+)
+def test_R15_a_mask_may_be(mask):
+    document = edited(DOCUMENT, MASK, MASK.replace("0", json.dumps(mask)))
+    assert mask in Macros(document).secure_dataset("runs")
 
 
 @pytest.mark.parametrize(
