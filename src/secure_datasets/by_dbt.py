@@ -51,8 +51,11 @@ def call(project: Project, arguments: list[str]) -> int:
     from secure_datasets.config.steering import without_steering
 
     heard = Heard()
-    where = ["--project-dir", str(project.folder), "--target", project.target]
+    where = ["--project-dir", str(project.folder)]
     where += ["--profiles-dir", str(project.profiles)]
+    if project.asked_target:
+        # With it, dbt would read the whole project anew after a command without.
+        where += ["--target", project.asked_target]
     # What is printed comes as an event, whatever else dbt would write.
     result = dbtRunner(callbacks=[heard]).invoke(
         ["--log-level", "none", *arguments, *where]
@@ -78,7 +81,8 @@ def sentence_of(result: Any, errors: list[str]) -> str:
             return (
                 f"There is no model {missing[1]}: write {missing[1]}.sql with the one"
                 f" line {{{{ secure_datasets.secure_dataset('{missing[2]}') }}}}, or"
-                f" leave the dataset out of the config, {missing[2]}: false."
+                " take the dataset out of the config: remove your entry, or switch the"
+                f" product's off, {missing[2]}: false."
             )
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         told = [line for line in lines if not line.startswith(WRAPPING)]

@@ -90,6 +90,16 @@ def installed_package() -> Package:
     )
 
 
+# The last step of a pull request's checks.
+BUILDS_SAMPLE = """\
+# On the sample, whose groups and tables are not yours: take this step out when the
+      # project reads your replica.
+      - run: dbt build --exclude resource_type:unit_test"""
+BUILDS_NOTHING = """\
+# A build needs your replica: see "Slim CI" of the product's reference, and use a target
+      # with a schema of its own."""
+
+
 def make_project(
     folder: Path, name: str | None, raw_schema: str | None, package: Package
 ) -> list[Path]:
@@ -105,6 +115,7 @@ def make_project(
         "LOADS_SAMPLE": json.dumps(loads_sample),
         "PACKAGE": package.entry,
         "REQUIREMENT": package.requirement,
+        "BUILD": BUILDS_SAMPLE if loads_sample else BUILDS_NOTHING,
     }
     written = {path: _filled(text, values) for path, text in _texts().items()}
     # The example is kept by git; the profile itself names a folder of this machine.

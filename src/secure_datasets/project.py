@@ -36,6 +36,8 @@ class Project:
     method: str
     settings: dict[str, Any]
     target_folder: Path
+    # The target that somebody has named; None if it is the profile's own.
+    asked_target: str | None
 
     def state_path(self, schema: str | None = None) -> Path:
         """Return where a schema's state lies: that of the target, or another."""
@@ -62,6 +64,7 @@ def find(
     profile = _read(profiles / "profiles.yml").get(str(named))
     if not isinstance(profile, dict) or not isinstance(profile.get("outputs"), dict):
         raise NoProject(f"{profiles / 'profiles.yml'} has no profile '{named}'")
+    asked = target
     target = target or os.environ.get("DBT_TARGET") or _said(profile.get("target"))
     outputs = profile["outputs"]
     output = outputs.get(target or "default")
@@ -79,6 +82,7 @@ def find(
         schema=_said(output.get("schema")) or "",
         method=_said(output.get("method")) or "",
         target_folder=folder / _target_path(project),
+        asked_target=asked,
         settings={
             name: _said(value) if "warehouse" in name else value
             for name, value in settings.items()

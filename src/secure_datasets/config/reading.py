@@ -107,7 +107,10 @@ def read(text: str, may_be_list: bool = False) -> Document:
         if "anchor" in (getattr(error, "context", None) or ""):
             reason = error.context
         if any(part in reason for part in UNQUOTED):
-            reason += "; a value that begins with * or holds ': ' stands in quotes"
+            reason += (
+                "; a value that begins with * or holds ': ' stands in quotes, and one"
+                " with a comma within { }"
+            )
         raise ConfigProblem(
             "the config",
             f"is not a YAML mapping; it does not parse: {reason}",

@@ -456,6 +456,11 @@ def _check_constants(call: Call) -> None:
                 is_fit = is_fit and all(n and int(n) <= groups for n in named)
         else:
             is_fit = KINDS[kind](argument)
+        if not is_fit and call.name == "repeat":
+            raise ExpressionProblem(
+                f"{problem}a count that may outgrow the memory: write a constant, or one"
+                " letter as often as a column is long, repeat('*', length(name))"
+            )
         if not is_fit:
             raise ExpressionProblem(
                 f"{problem}an argument on which it can fail: the {_ordinal(place)} must"

@@ -44,7 +44,9 @@ def test_a_project_has_its_name_its_place_and_the_sample(tmp_path, capsys):
     assert project["vars"] == {"raw_schema": "repository_sample", "loads_sample": True}
     assert read(folder / "packages.yml") == {"packages": [{"local": str(ROOT)}]}
     assert ".yml" in (folder / ".gitignore").read_text()
-    assert [*(folder / ".github/workflows").iterdir()]
+    (workflow,) = (folder / ".github/workflows").iterdir()
+    steps = read(workflow)["jobs"]["build"]["steps"]
+    assert steps[-1]["run"] == "dbt build --exclude resource_type:unit_test"
     left = {"PROJECT_NAME", "RAW_SCHEMA", "LOADS_SAMPLE", "PACKAGE", "REQUIREMENT"}
     for path in filter(Path.is_file, folder.rglob("*")):
         assert not [name for name in left if name in path.read_text()], path
@@ -96,6 +98,8 @@ def test_a_replica_and_a_revision_are_named(tmp_path, capsys):
     workflow = read(folder / ".github/workflows/secure-datasets.yml")
     runs = [step.get("run") for step in workflow["jobs"]["build"]["steps"]]
     assert f'pip install "secure-datasets @ git+{GIT}@v0.3.0"' in runs
+    # What reads the replica can't be built on the sample.
+    assert runs[-1] == "secure-datasets test"
     printed = capsys.readouterr().out
     assert "check --replica" in printed and "folder of this machine" not in printed
 
