@@ -5,10 +5,12 @@ By the queries with which `diff` compares two states that were built.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from secure_datasets.config.plan import PREFIX
 from secure_datasets.engines.duckdb import Made
 from secure_datasets.questions.changes.macro_methods import AccessChanges
 from secure_datasets.questions.configs import Edited
@@ -18,6 +20,10 @@ from secure_datasets.questions.names import Named
 
 QUERIES = ("changed_access", "changed_raw_rows", "changed_paths", "access_changes")
 SCHEMA = "compared_states"
+# What secure datasets read by the id of their reader, beside the tiers' access views.
+BY_READER = {"user_role_names", "view_outcomes", "vw_secure_user_roles"}
+# Of more, all rows are compared.
+MOST_USERS = 10_000
 
 
 def access_changes(
@@ -54,7 +60,49 @@ def _state(side: str, schema: str, package: Package) -> dict[str, Any]:
     return AccessChanges().state(side, schema, definitions, relations)
 
 
+def touched_users(before: Package, after: Package, dataset: str) -> set[int] | None:
+    """Return for whom a secure dataset may show other rows; None: for anybody.
+
+    What it reads by its reader's id shows who these are, if all else that it reads is
+    alike in both states.
+    """
+    config, found = after.state.document["config"], set()
+    rules = json.dumps(config.get("policies") or [])
+    by_reader = {tier["access_view"] for tier in config["tiers"].values()} | BY_READER
+    (one, other) = (
+        package.state.values["graph"]["nodes"] for package in (before, after)
+    )
+    (read,) = (
+        node["depends_on"]["nodes"]
+        for node in other.values()
+        if node["name"] == f"{PREFIX}{dataset}" and node["resource_type"] == "model"
+    )
+    for key in read:
+        sides = [nodes[key]["relation_name"] for nodes in (one, other) if key in nodes]
+        if len({*sides}) < 2:
+            continue
+        if None in sides:
+            return None
+        name = other[key]["name"]
+        # A rule may look the rights of others up.
+        is_by_reader = name in by_reader and name not in rules
+        column = "user_id" if is_by_reader else "1"
+        for has, lacks in (sides, sides[::-1]):
+            rows = after["rows_of"](
+                f"select distinct {column} as found from"
+                f" (select * from {has} except select * from {lacks}) as changed"
+                f" limit {MOST_USERS + 1}"
+            )
+            if rows and not is_by_reader:
+                return None
+            found |= {row["found"] for row in rows}
+        if len(found) > MOST_USERS:
+            return None
+    return found - {None}
+
+
 def row_changes(
+    before: Package,
     package: Package,
     schemas: list[str],
     names: Iterable[str] | None = None,
@@ -62,18 +110,27 @@ def row_changes(
 ) -> list[Row]:
     """Return how many rows of each secure dataset each user gains and loses.
 
-    names  of the datasets that are asked about; all, if left out
-    user   the one user who is asked about, if there is one
+    package  the macros over the later state
+    names    of the datasets that are asked about; all, if left out
+    user     the one user who is asked about, if there is one
 
     A row is told from others by its dataset's unique key. A user who is null stands for
     everybody.
     """
     found: list[Row] = []
     config = package.state.document["config"]
-    of_user = "" if user is None else f" where user_id = {user} or user_id is null"
     for name, dataset in config["datasets"].items():
         if names is not None and name not in names:
             continue
+        # By another config, rules differ too.
+        users = {user}
+        if user is None:
+            is_of_rules = names is not None
+            users = None if is_of_rules else touched_users(before, package, name)
+        of_users = ""
+        if users is not None:
+            listed = ", ".join(map(str, sorted(users))) or "null"
+            of_users = f" where user_id in ({listed}) or user_id is null"
         keys = ", ".join(["user_id", *dataset["unique_key"]])
         one, other = (f"{schema}.vw_secure_dataset_{name}" for schema in schemas)
         for side, (has, lacks) in {
@@ -82,8 +139,8 @@ def row_changes(
         }.items():
             rows = package["rows_of"](
                 "select user_id, count(*) as number from"
-                f" (select {keys} from {has}{of_user}"
-                f" except select {keys} from {lacks}{of_user})"
+                f" (select {keys} from {has}{of_users}"
+                f" except select {keys} from {lacks}{of_users})"
                 " as found group by user_id order by user_id"
             )
             found += [{"dataset": name, "side": side, **row} for row in rows]
@@ -124,7 +181,7 @@ def changes_of_config(
 ) -> Answer:
     """Return who gains and loses which rows and values by another config."""
     names = _Names(before, after)
-    rows = row_changes(after, schemas, edited.touched)
+    rows = row_changes(before, after, schemas, edited.touched)
     values = value_changes(after, schemas, edited)
     masked = Table(
         "values of the secure datasets",
@@ -171,7 +228,7 @@ def changes(
     # Who is nowhere is told before anything is compared.
     chosen = None if user is None else int(names.find(user))
     found = access_changes(before, after, schemas, is_supposed=not since)
-    rows = row_changes(after, schemas, user=chosen)
+    rows = row_changes(before, after, schemas, user=chosen)
     if chosen is not None:
         found = [row for row in found if row["user_id"] == chosen]
     access = Table(

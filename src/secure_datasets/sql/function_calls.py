@@ -458,8 +458,8 @@ def _check_constants(call: Call) -> None:
             is_fit = KINDS[kind](argument)
         if not is_fit and call.name == "repeat":
             raise ExpressionProblem(
-                f"{problem}a count that may outgrow the memory: write a constant, or one"
-                " letter as often as a column is long, repeat('*', length(name))"
+                f"{problem}a count that may outgrow the memory: write a constant, or"
+                " one letter as often as a column is long, repeat('*', length(name))"
             )
         if not is_fit:
             raise ExpressionProblem(
