@@ -46,6 +46,8 @@ class Lookups:
     def __init__(self, package: Package) -> None:
         self.package = package
         self.config = package.state.document["config"]
+        self._users: list[Named] = []
+        self._objects: list[Row] = []
 
     def _relation(self, name: str) -> str:
         return self.package["relation_named"](name)
@@ -57,18 +59,22 @@ class Lookups:
 
     def users(self) -> list[Named]:
         """Return all users."""
-        rows = self._rows(
-            "select user_id, login_name, first_name, last_name, email"
-            f" from {self._relation('stg_users')} where user_id is not null"
-        )
-        return list(map(_user, rows))
+        self._users = self._users or [
+            _user(row)
+            for row in self._rows(
+                "select user_id, login_name, first_name, last_name, email"
+                f" from {self._relation('stg_users')} where user_id is not null"
+            )
+        ]
+        return self._users
 
     def objects(self) -> list[Row]:
         """Return the live objects that rights are given on."""
-        return self._rows(
+        self._objects = self._objects or self._rows(
             "select object_type, object_id, object_name"
             f" from {self._relation('int_securable_objects')}"
         )
+        return self._objects
 
     def types_of_keys(self) -> dict[str, str]:
         """Return the type of the objects that a key of tiers names, by key."""
@@ -318,10 +324,13 @@ class Lookups:
 
     def _held(self, user_id: int) -> dict[tuple, tuple[list[str], list[Row]]]:
         """Return the objects of each tier that a user has, with the paths to them."""
-        paths = self._rows(
+        paths: dict[tuple, list[Row]] = {}
+        for path in self._rows(
             f"select * from {self._relation('explained_access_paths')}"
             f" where user_id = {user_id}"
-        )
+        ):
+            of_right = (path["object_type"], path["object_id"], path["permission_name"])
+            paths.setdefault(of_right, []).append(path)
         names = {
             (row["object_type"], row["object_id"]): _object(row)
             for row in self.objects()
@@ -341,13 +350,8 @@ class Lookups:
                     names.get((types.get(key), row[key]), f"{key} {row[key]}")
                     for key in keys
                 ]
-                ways = [
-                    path
-                    for path in paths
-                    if path["object_type"] == right["object_type"]
-                    and path["object_id"] == row[own]
-                    and path["permission_name"] == right["permission"]
-                ]
+                of_right = (right["object_type"], row[own], right["permission"])
+                ways = paths.get(of_right, [])
                 place = tuple(row[key] for key in keys)
                 found[name, place] = (called, sorted(ways, key=_path_key))
         return found
