@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rendering import Macros, Stopped
 
-from dbt_secure_spark.session import ANSI, with_settings
+from dbt_secure_spark.session import ANSI, ZONE, with_settings
 from secure_datasets.macro_methods import SecureDatasets
 
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
@@ -637,7 +637,7 @@ def test_a_function_that_calls_others_by_the_reader_s_path_is_made_anew(
             "dbt.adapters.secure_spark.connections",
             "dbt_secure_spark.settings_of_views",
         ):
-            before.setattr(f"{module}.OF_VIEWS", {ANSI: "false"})
+            before.setattr(f"{module}.OF_VIEWS", {ANSI: "false", ZONE: "UTC"})
         assert publish(**BOTH).success
     assert not any(line.startswith("SQL Path:") for line in told(spark, "tests_of"))
     assert publish(**BOTH).success

@@ -43,7 +43,34 @@ class QuickReviews(Reviews):
         columns = {"object_type": "string", "object_id": "bigint"}
         told = [[row[name] for name in columns] for row in objects]
         self.engine.put(OBJECTS, Rows(columns, told))
-        return [self._access_on(day) for day in days if self._begins <= str(day)]
+        days = [day for day in days if self._begins <= str(day)]
+        if self.package["rights_in_time"]():
+            return [self._access_on(day) for day in days]
+        known: dict[tuple[int, ...], Row] = {}
+        found = []
+        for day, came in zip(days, self._delivered_by(days), strict=True):
+            # Without a new delivery there is the access of the month before.
+            known[came] = known.get(came) or self._access_on(day)
+            found.append(known[came] | {"day": day})
+        return found
+
+    def _delivered_by(self, days: list[date]) -> list[tuple[int, ...]]:
+        """Return how many deliveries of each raw table had come by each day."""
+        counts = ", ".join(
+            f"count_if({LOADED} <= timestamp '{day} 00:00:00Z') as by_{number}"
+            for number, day in enumerate(days)
+        )
+        tables = [
+            self.package["rows_of"](
+                f"select {counts} from"
+                f" ({self.package['delivered_values'](table, ['id', LOADED])})"
+                " as delivered where id is not null"
+            )[0]
+            for table in (staged_by(self.package.state, self._views) if days else [])
+        ]
+        return [
+            tuple(row[f"by_{number}"] for row in tables) for number in range(len(days))
+        ]
 
     @cached_property
     def _begins(self) -> str:
