@@ -10,7 +10,7 @@ import pytest
 from secure_datasets import by_dbt
 from secure_datasets.by_dbt import call
 
-PROJECT = SimpleNamespace(folder="p", profiles="p", target="local")
+PROJECT = SimpleNamespace(folder="p", profiles="p", asked_target=None)
 WRAPPED = (
     "Encountered an error while running operation: Runtime Error\n"
     "  Compilation Error in macro print_predicate (macros/print_predicate.sql)\n"
@@ -44,6 +44,22 @@ def test_Q1_what_macros_print_is_the_answer_and_nothing_else(dbt_says, capsys):
     dbt_says([event("PrintEvent", "an answer"), event("Other", "noise")], success=True)
     assert call(PROJECT, ["run-operation", "timeline"]) == 0
     assert capsys.readouterr() == ("an answer\n", "")
+
+
+@pytest.mark.parametrize(("asked", "handed_on"), [(None, []), ("ci", ["ci"])])
+def test_dbt_is_given_the_target_that_somebody_names(monkeypatch, asked, handed_on):
+    """With the profile's own, the next command of dbt would read all files anew."""
+    given = []
+
+    def invoke(self, arguments):
+        given.extend(arguments)
+        return SimpleNamespace(success=True, exception=None, result=None)
+
+    monkeypatch.setattr(dbt.cli.main.dbtRunner, "invoke", invoke)
+    project = SimpleNamespace(folder="p", profiles="p", asked_target=asked)
+    assert call(project, ["run-operation", "timeline"]) == 0
+    places = [place for place, each in enumerate(given) if each == "--target"]
+    assert [given[place + 1] for place in places] == handed_on
 
 
 def test_Q5_a_dataset_without_a_model_is_named_and_not_what_reads_it(dbt_says, capsys):
