@@ -270,7 +270,7 @@ MODELS: dict[str, str] = {
     "takes_folders_by_name": "select job_id, user_id from {{ ref('in_folders') }}",
     "of_chance": "select {{ ['job_id', 'user_id'] | random }} from"
     f" {PER_USER}",
-    "of_chance_in_a_macro": f"select {{{{ chosen() }}}} from {PER_USER}",
+    "of_chance_in_words": f"select '{{{{ lipsum() }}}}' as said from {PER_USER}",
     "asks_for_a_relation_by_an_old_name": "select {% if adapter.already_exists('a',"
     f" 'b') %}}job_id{{% else %}}user_id{{% endif %}} from {PER_USER}",
     "materialized_unlike_others": "{{ config(materialized='anything') }}"
@@ -601,7 +601,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     },
     **{
         name: {(UNPROVEN, over(JOBS, name), "its text is made by chance")}
-        for name in ("of_chance", "of_chance_in_a_macro")
+        for name in ("of_chance", "of_chance_in_words")
     },
     "asks_for_a_relation_by_an_old_name": {
         (
@@ -646,6 +646,22 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
 }
 
 
+def test_Z4_chance_in_a_macro_that_a_macro_calls_is_found():
+    def calls(*macros: str, **more: str) -> SimpleNamespace:
+        return SimpleNamespace(depends_on=SimpleNamespace(macros=[*macros]), **more)
+
+    text = "{% macro chosen() %}{{ ['a', 'b'] | random }}{% endmacro %}"
+    chosen = calls(package_name="bank", macro_sql=text)
+    between = calls("chosen", package_name="bank", macro_sql="{{ chosen() }}")
+    graph = Graph.__new__(Graph)
+    graph.manifest = SimpleNamespace(macros={"chosen": chosen, "between": between})
+    model = calls("between", resource_type="model", raw_code="select 1")
+    assert graph.chance(model) == "random"
+    # The product's own are known.
+    chosen.package_name = "secure_datasets"
+    assert graph.chance(model) is None
+
+
 def compiled_queries(folder: Path, dbt, manifest=None) -> dict[str, str]:
     """Compile the detector without Spark; return the text of the model and the test."""
     names = ("leaks", "assert_nothing_leaks")
@@ -680,7 +696,6 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
             "models/_models.yml": yaml.safe_dump(DOCUMENTED | SOURCES),
             "seeds/_seeds.yml": yaml.safe_dump(SEEDS),
             "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}",
-            "macros/chosen.sql": "{% macro chosen() %}{{ lipsum() }}{% endmacro %}",
             "snapshots/a_snapshot.sql": SNAPSHOT,
             **{f"tests/dbt/{name}.sql": text for name, text in TESTS.items()},
             CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + COUNTED + POLICIES),
