@@ -286,7 +286,7 @@ def test_an_edited_policy_is_the_difference_after_building_it(
     assert after.keys() == {k for k, row in before.items() if row["project_id"] == 1}
     assert {row["test_name"] for row in after.values()} <= {"hidden"}
     schemas = ["secure_datasets", OTHER]
-    rows = differences.row_changes(now, schemas, edited.touched)
+    rows = differences.row_changes(now, now, schemas, edited.touched)
     lost = Counter(user for user, _ in before.keys() - after.keys())
     assert {row["user_id"]: row["number"] for row in rows} == lost
     assert {row["side"] for row in rows} <= {"lost"}
