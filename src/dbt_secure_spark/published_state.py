@@ -36,6 +36,7 @@ from dbt_secure_spark.versions import (
     SUFFIX,
     VERSION,
     definitions,
+    is_data,
     raw_reads,
     versions_kept,
     versions_read,
@@ -358,7 +359,10 @@ def raw_tables(
     try:
         tables = tables_of(adapter, raw)
     except DbtRuntimeError as failure:
-        logger.debug(f"The raw tables are not in the state: {failure}")
+        logger.warning(
+            "The published state does not say where the raw tables lie, so the command"
+            f" secure-datasets asks Spark about the past: {failure}"
+        )
         return {}
     found = {}
     for name, told in tables.items():
@@ -426,11 +430,6 @@ def local_path(location: str) -> Path | None:
     if not location or parts.scheme not in ("", "file"):
         return None
     return Path(unquote(parts.path) if parts.scheme else location)
-
-
-def is_data(name: str) -> bool:
-    """Say whether Spark reads a file or folder of this name as rows."""
-    return not name.startswith(("_", "."))
 
 
 class Folder(Protocol):

@@ -140,6 +140,11 @@ class RawRead:
         return known and (self.rows, self.content) == (other.rows, other.content)
 
 
+def is_data(name: str) -> bool:
+    """Say whether Spark reads a file or folder of this name as rows."""
+    return not name.startswith(("_", "."))
+
+
 def began(run: str) -> int:
     """Return when a run began, in microseconds since 1970; 0 if that is not known."""
     if not RUN.fullmatch(run):

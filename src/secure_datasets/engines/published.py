@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from dbt_secure_spark.versions import Published, RawRead
+from dbt_secure_spark.versions import Published, RawRead, is_data
 from secure_datasets import digest
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def files_in(folder: Path) -> list[tuple[str, int, int]] | None:
     In nanoseconds since 1970. None if it can't be read, or has folders.
     """
     try:
-        files = [file for file in os.scandir(folder) if file.name[0] not in "._"]
+        files = [file for file in os.scandir(folder) if is_data(file.name)]
         told = [(file.name, file.stat()) for file in files]
     except OSError:
         return None

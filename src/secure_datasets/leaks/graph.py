@@ -35,6 +35,7 @@ from secure_datasets.leaks.texts import (
     OF_THE_COMMAND,
     Texts,
 )
+from secure_datasets.sql.expressions import FILE_FORMATS
 
 SECURE = "vw_secure_dataset_"
 # Those that store or publish the rows of the compiled query, and no others. What a data
@@ -46,11 +47,6 @@ KNOWN_MATERIALIZATIONS = (
 # Whose macros make relations as they are understood here.
 KNOWN_PACKAGES = {"dbt", "dbt_spark", ADAPTER, PACKAGE}
 PREFIXES = ("default__", "spark__", "secure_spark__")
-# Names that Spark takes for a format, and what follows for a path.
-FORMATS = {
-    *("avro", "binaryfile", "csv", "delta", "hudi", "iceberg", "image", "jdbc"),
-    *("json", "libsvm", "orc", "parquet", "text", "xml"),
-}
 _compiling = threading.local()
 _lock = threading.Lock()
 
@@ -130,7 +126,7 @@ class Graph:
         schema, name = relation
         target = self.texts.config.credentials.schema
         parts = ".".join(relation).replace("`", "").split(".")
-        if schema.replace("`", "") in FORMATS or "/" in name:
+        if schema.replace("`", "") in FILE_FORMATS or "/" in name:
             return True
         # Three parts or more: a relation, and something of it.
         if any(pair in self.relations for pair in pairwise(parts[:-1])):

@@ -358,8 +358,13 @@ def _keeps_apart(cast: exp.Cast) -> bool:
 
 def _has_room(data_type: exp.DataType) -> bool:
     """Whether a decimal has as many digits before the point as a bigint."""
-    digits = [int(part.name) for part in data_type.expressions if part.name.isdigit()]
+    digits = _digits_of(data_type)
     return bool(digits) and digits[0] - sum(digits[1:]) >= DIGITS_OF_BIGINT
+
+
+def _digits_of(data_type: exp.DataType) -> list[int]:
+    """Return how many digits a decimal has, and how many after its point."""
+    return [int(part.name) for part in data_type.expressions if part.name.isdigit()]
 
 
 def _makes_ids_one(data_type: exp.DataType) -> bool:
@@ -368,7 +373,7 @@ def _makes_ids_one(data_type: exp.DataType) -> bool:
         return True
     if data_type.this is not exp.DataType.Type.DECIMAL:
         return False
-    digits = [int(part.name) for part in data_type.expressions if part.name.isdigit()]
+    digits = _digits_of(data_type)
     # Spark gives up digits before the point where it can't have all.
     return len(digits) > 1 and digits[1] > LARGEST_PRECISION - DIGITS_OF_BIGINT - 1
 

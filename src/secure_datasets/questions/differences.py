@@ -61,10 +61,10 @@ def _state(side: str, schema: str, package: Package) -> dict[str, Any]:
 
 
 def touched_users(before: Package, after: Package, dataset: str) -> set[int] | None:
-    """Return for whom a secure dataset may show other rows; None: for anybody.
+    """Return the users to whom a secure dataset may show other rows; None: all.
 
-    What it reads by its reader's id shows who these are, if all else that it reads is
-    alike in both states.
+    The relations that it reads by its reader's id differ for these users. It is all if
+    any relation differs that it reads otherwise.
     """
     config, found = after.state.document["config"], set()
     rules = json.dumps(config.get("policies") or [])

@@ -56,11 +56,11 @@ READER = "reader"
 OWN_COLUMNS = {"held_roles", "view_outcome"}
 # What Spark adds to the columns of a relation that it reads from files.
 OF_FILES = "_metadata"
-# What Spark reads files by, instead of a schema.
+# Names that Spark takes for a format, and what follows for a path.
 FILE_FORMATS = {
-    "avro", "binaryfile", "csv", "delta", "hudi", "iceberg", "image", "json", "libsvm",
-    "orc", "parquet", "text", "xml",
-}  # fmt: skip
+    *("avro", "binaryfile", "csv", "delta", "hudi", "iceberg", "image", "jdbc"),
+    *("json", "libsvm", "orc", "parquet", "text", "xml"),
+}
 
 
 class ExpressionProblem(Exception):
