@@ -18,7 +18,7 @@ from secure_datasets.config.problems import ConfigProblem, ConfigProblems, Path
 from secure_datasets.config.reading import Document
 from secure_datasets.rules import readers, times
 from secure_datasets.sql import clock_texts as clock
-from secure_datasets.sql import expressions, inference, spelling
+from secure_datasets.sql import days, expressions, inference, spelling
 from secure_datasets.sql import function_calls as calls
 from secure_datasets.sql.expressions import ExpressionProblem, Scope
 
@@ -879,6 +879,7 @@ class _Checker:
             if becomes:
                 expressions.check_mask(found, becomes)
                 inference.check_mask(tree, becomes)
+                days.check_mask(tree, becomes)
         except ExpressionProblem as problem:
             self.fail(place, str(problem).replace("{key}", place[-1]))
         return is_correlated

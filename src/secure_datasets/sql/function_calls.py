@@ -18,7 +18,14 @@ from math import inf
 from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
-from secure_datasets.sql import arguments, expressions, functions, inference, spelling
+from secure_datasets.sql import (
+    arguments,
+    days,
+    expressions,
+    functions,
+    inference,
+    spelling,
+)
 from secure_datasets.sql.expressions import (
     Expression,
     ExpressionProblem,
@@ -193,6 +200,7 @@ def check_types(
     inference.check_kinds(tree)
     inference.check_intervals(tree)
     inference.check_bits(tree)
+    days.check(tree)
     arguments.check(expression, name, types)
     check_decimals(tree, types)
     check_variants(expression, types)

@@ -402,6 +402,7 @@ def test_R20_what_is_harmless_is_taken(call):
         ("(s = 'x') + 1 > 1", "adds or subtracts what Spark does not"),
         ("m = m", "compares maps, which Spark never does"),
         ("map('a')", "can't be read as one SQL expression"),
+        ("cast(s as date) < z", "reads a day made of a text or a number as a moment"),
         *REFUSED_BY_SPARK,
         # Spark takes it, and the parser reads it as something else.
         ("substring(s, 1 for 3) > ''", "has 'substring' with 'for' and without 'from'"),
@@ -482,6 +483,63 @@ def test_R20_nothing_that_a_rule_may_have_fails_on_a_value(spark):
             if failure(source, calls):
                 failed += [(each, failure(source, [each])) for each in calls]
     assert failed == []
+
+
+# Calls that read days or moments, in whose place a made day may stand.
+OF_DAYS = [
+    *(f.hostile for f in FUNCTIONS if set(columns_of(f.hostile)) & set("dqzw")),
+    *(each for each in OPERATORS if set(columns_of(each)) & set("dqzw")),
+    *("d in (cast(k as timestamp))", "d between q and cast('2026-01-01' as date)"),
+    *("cast('2026-01-01' as timestamp) <= d", "coalesce(cast(k as timestamp), d)"),
+    *("nvl2(s, d, cast(k as timestamp))", "array(d, cast(k as timestamp))"),
+    *("if(k = 2, d, cast(k as timestamp))", "case when k = 1 then d else q end"),
+    *("nullif(d, cast(k as timestamp))", "greatest(d, cast(k as timestamp))"),
+    *("d - cast(k as timestamp)", "date_trunc('month', last_day(d))"),
+    *("trunc(d, 'month') + interval '1' month", "hour(coalesce(d, q))"),
+    *("case d when cast(k as timestamp) then 1 end", "cast(d as timestamp_ntz)"),
+    *("d <=> cast(k as timestamp)", "concat(d, s)", "cast(d as string)"),
+]
+MADE_DAYS = (
+    *("cast(t as date)", "to_date(t)", "t::date", "date_add(d, j)", "d - j"),
+    *("date_from_unix_date(j)", "coalesce(null, cast(t as date))"),
+)
+
+
+def made(call: str, day: str) -> str:
+    """Return a call with a made day for each day and moment that it has."""
+    parts = re.split(r"('[^']*')", call)
+    bare = r"(?<![.\w])[dqzw](?!\w)"
+    return "".join(
+        part if place % 2 else re.sub(bare, day, part)
+        for place, part in enumerate(parts)
+    )
+
+
+@pytest.mark.spark
+def test_R20_a_made_day_is_refused_where_it_fails_and_only_there(spark):
+    from dbt_secure_spark.session import with_settings
+
+    def fails(call: str) -> bool:
+        try:
+            found = spark.sql(f"select {call} as found from far_days")
+            found.write.format("noop").mode("overwrite").save()
+        except Exception:
+            return True
+        return False
+
+    spark.sql(
+        "create or replace temp view far_days as select *, date '2026-01-01' as d,"
+        " 1 as i, 1 as k, 'MON' as s from values ('300000-01-01', 1000000000),"
+        " ('5881580-07-11', 2147483647), ('-5877641-06-23', -2147483648) as far (t, j)"
+    )
+    wrong = []
+    with with_settings(spark, NOT_ANSI):
+        for call in [made(call, day) for call in OF_DAYS for day in MADE_DAYS]:
+            found = refusal(call)
+            is_refused = found is not None and "reads a day made of" in found
+            if found is None or is_refused:
+                wrong += [(call, found)] if is_refused != fails(call) else []
+    assert wrong == []
 
 
 @pytest.mark.spark

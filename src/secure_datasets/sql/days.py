@@ -1,0 +1,146 @@
+"""Says where a day that is made of a text or a number would be read as a moment.
+
+Spark's days reach to the year 5,881,580, and its moments to 294,247: what reads a day
+as a moment, or adds months to it, fails on one that lies further. Columns are taken to
+hold days of the calendar that Spark documents, the years 1 to 9999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from secure_datasets.sql.expressions import ExpressionProblem, constant
+from secure_datasets.sql.inference import MOMENTS, family, written_family
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+# So many days lead from no day of the calendar to where moments end.
+MOST_DAYS = 10**6
+# Functions that sqlglot has no class for.
+MAKES = {"make_date"}
+READS = {"date_part", "datepart"}
+
+
+def check(tree: exp.Expression) -> None:
+    """Raise a problem at a made day that is read as a moment; the tree has types."""
+    for node in tree.walk():
+        for part in _read_as_moments(node):
+            if _is_made(part):
+                raise _problem()
+
+
+def check_mask(tree: exp.Expression, data_type: str) -> None:
+    """Raise a problem at a mask that is a made day, for a column of moments."""
+    if written_family(data_type) == "timestamp" and _is_made(tree):
+        raise _problem()
+
+
+def _problem() -> ExpressionProblem:
+    return ExpressionProblem(
+        "'{key}' reads a day made of a text or a number as a moment, or adds months to"
+        " it, which fails on a day far out of the calendar: compare days with days, and"
+        " make a day of a text by 'cast(cast(x as timestamp) as date)'"
+    )
+
+
+def _read_as_moments(node: exp.Expression) -> Iterator[exp.Expression]:
+    """Return the parts of a node that Spark reads as moments, if they are days."""
+    from sqlglot import exp
+
+    moments = (
+        exp.AtTimeZone, exp.FromTimeZone, exp.Hour, exp.Minute, exp.MonthsBetween,
+        exp.Second, exp.StrToUnix, exp.TimeToStr, exp.TimestampTrunc, exp.UnixMicros,
+        exp.UnixMillis, exp.UnixSeconds,
+    )  # fmt: skip
+    if isinstance(node, (*moments, exp.AddMonths)) or (
+        isinstance(node, exp.Anonymous) and node.name.lower() in READS
+    ):
+        yield from node.iter_expressions()
+    elif isinstance(node, exp.Extract):
+        yield node.expression
+    elif isinstance(node, exp.Cast) and family(node) == "timestamp":
+        yield node.this
+    elif isinstance(node, exp.Add | exp.Sub):
+        pair = (node.left, node.right)
+        if any(
+            isinstance(part.unnest(), exp.Interval) or family(part) == "timestamp"
+            for part in pair
+        ):
+            yield from pair
+    else:
+        together = list(_together(node))
+        if any(family(part) == "timestamp" for part in together):
+            yield from together
+
+
+def _together(node: exp.Expression) -> Iterator[exp.Expression]:
+    """Return the parts of a node that Spark brings to one type."""
+    from sqlglot import exp
+
+    compared = (exp.Binary, exp.In, exp.Between)
+    chosen = (exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif, exp.Array)
+    if isinstance(node, (*compared, *chosen)):
+        yield from node.iter_expressions()
+    elif isinstance(node, exp.Case | exp.If | exp.Nvl2):
+        if node.this is not None and isinstance(node, exp.Case):
+            yield node.this
+            yield from (each.this for each in node.args["ifs"])
+        yield from _values(node)
+
+
+def _values(node: exp.Expression) -> Iterator[exp.Expression]:
+    """Return what a choice can give."""
+    from sqlglot import exp
+
+    found = [each.args["true"] for each in node.args.get("ifs", ())]
+    if not isinstance(node, exp.Case):
+        found = [node.args.get("true")]
+    found += [node.args.get("false"), node.args.get("default")]
+    yield from filter(None, found)
+
+
+def _is_made(node: exp.Expression) -> bool:
+    """Whether a value can be a day that was made of a text or a number."""
+    from sqlglot import exp
+
+    node = node.unnest()
+    inner: list[exp.Expression] = []
+    if isinstance(node, exp.Cast | exp.TsOrDsToDate):
+        is_day = isinstance(node, exp.TsOrDsToDate) or family(node) == "date"
+        found = family(node.this)
+        if is_day and found not in (None, "null", *MOMENTS):
+            return constant(node.this) is None
+        inner = [node.this] if is_day and found == "date" else []
+    elif isinstance(node, exp.TsOrDsAdd | exp.Add | exp.Sub):
+        added = node.expression
+        is_number = family(added) == "number" or family(node.this) == "number"
+        is_day = isinstance(node, exp.TsOrDsAdd) or family(node) == "date"
+        if is_day and is_number and not _is_small(added):
+            return True
+        inner = [node.this, added]
+    elif isinstance(node, exp.DateFromUnixDate):
+        return constant(node.this) is None
+    elif isinstance(node, exp.Anonymous):
+        return node.name.lower() in MAKES
+    elif isinstance(node, exp.LastDay | exp.NextDay | exp.DateTrunc):
+        inner = [node.this]
+    elif isinstance(node, exp.Coalesce | exp.Greatest | exp.Least | exp.Nullif):
+        inner = list(node.iter_expressions())
+    elif isinstance(node, exp.Case | exp.If | exp.Nvl2):
+        inner = list(_values(node))
+    return any(map(_is_made, inner))
+
+
+def _is_small(added: exp.Expression) -> bool:
+    """Whether so many days are a constant that leads to no far day."""
+    from sqlglot import exp
+
+    if isinstance(added, exp.Mul):
+        # How sqlglot writes `date_sub`.
+        added = added.left
+    found = constant(added)
+    return bool(
+        found and found[1].lstrip("-").isdecimal() and abs(int(found[1])) <= MOST_DAYS
+    )
