@@ -240,7 +240,9 @@ class StateFile:
             "schema": self.store.removesuffix(SUFFIX),
             "schemas": self.run.schemas,
             "relations": relations,
-            "raw": raw_tables(self.adapter, graph, relations),
+            "raw": raw_tables(
+                self.adapter, graph, {n for n, r in relations.items() if r["query"]}
+            ),
             "versions": {
                 name: version_of(folder, name, text)
                 for name, text in sorted(tables.items())
@@ -348,10 +350,11 @@ def tables_of(adapter: SparkAdapter, versions: Iterable[str]) -> dict[str, str]:
 def raw_tables(
     adapter: SparkAdapter, graph: Mapping[str, Any], known: Container[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return where the sources and seeds lie that are no relations of the state.
+    """Return where the sources and seeds lie that are none of the views known.
 
-    Their files are not noted: loaders bring further ones, and of the past these tell
-    too. Tables of other catalogs are left out.
+    Some are in the project's own schema, made by somebody else. Their files are not
+    noted: loaders bring further ones, and of the past these tell too. Tables of other
+    catalogs are left out.
     """
     seeds = [n for n in graph["nodes"].values() if n["resource_type"] == "seed"]
     plain_names = map(relation_of, [*graph["sources"].values(), *seeds])

@@ -610,6 +610,12 @@ def _by_engines(
                 package["check_has_past"](table)
             reason = (
                 f"no files are known of {why}: if the project makes it, run dbt there"
+                + (
+                    "; if not, build the day's state (secure-datasets as-of), and ask"
+                    " it by --schema"
+                    if as_of
+                    else ""
+                )
                 if isinstance(why, NotThere)
                 else f"DuckDB does not answer as Spark would: {why}"
             )

@@ -274,3 +274,47 @@ def test_a_file_system_of_hadoop_is_written_by_the_session(spark, tmp_path):
     assert Disk(tmp_path).files((tmp_path / "v").as_uri()) == listed
     folder.remove(STATE)
     assert folder.read(STATE) is None
+
+
+def test_a_table_that_somebody_else_made_is_found_in_any_schema(monkeypatch):
+    """In the project's own schema too, beside views of the same schema."""
+    tree = " |-- user_id: long (nullable = true)"
+    table = (
+        f"Type: MANAGED\nProvider: parquet\nLocation: file:/w/t\nSchema: root\n{tree}"
+    )
+    found = {"s.t": table, "s.v": TOLD.format(text="select 1"), "r.t": table}
+    monkeypatch.setattr(
+        published_state,
+        "tables_of",
+        lambda adapter, names: {n: found[n] for n in names if n in found},
+    )
+    graph = {
+        "nodes": {
+            name: {"resource_type": "seed", "schema": "s", "alias": name}
+            for name in ("t", "v", "gone")
+        },
+        "sources": {"t": {"schema": "r", "identifier": "t"}},
+    }
+    for node in [*graph["nodes"].values(), graph["sources"]["t"]]:
+        name = node.get("alias") or node["identifier"]
+        node["relation_name"] = f"`{node['schema']}`.`{name}`"
+    raw = published_state.raw_tables(None, graph, {"s.v"})
+    place = {"format": "parquet", "partitioned_by": None, "location": "file:/w/t"}
+    place |= {"columns": [["user_id", "bigint"]]}
+    assert raw == {"s.t": place, "r.t": place}
+
+
+def test_a_state_looks_for_the_files_of_what_it_has_no_query_of(
+    state_file, monkeypatch
+):
+    """A table of somebody else's in the schema is described there, without a query."""
+    asked = []
+    monkeypatch.setattr(
+        published_state, "raw_tables", lambda _, __, known: asked.append(known) or {}
+    )
+    told = {"s.t": "Type: MANAGED\nSchema: root\n", "s.v": TOLD.format(text="select 1")}
+    monkeypatch.setattr(published_state, "tables_of", lambda adapter, names: {})
+    writer = state_file()
+    writer.run.published.definitions = told
+    writer.state(None, GRAPH, {}, "spark_catalog")
+    assert asked == [{"s.v"}]
