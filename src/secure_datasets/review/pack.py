@@ -108,9 +108,13 @@ def shown(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    text = str(value)
+    if text.isprintable():
+        # The same at once: no white space but the blank, and nothing that hides.
+        return text
     return "".join(
         " " if c.isspace() else "\ufffd" if unicodedata.category(c)[0] == "C" else c
-        for c in str(value)
+        for c in text
     )
 
 
@@ -721,7 +725,8 @@ def _told_since(since: str | None, ways: Iterable[Row]) -> str:
 
 def _told_access(row: Row) -> Row:
     """Return a person's access to an object, as far as the row alone tells it."""
-    ways = [_told_way(way, row) for way in row["ways"] or ()]
+    login, decided_on = _lower(row["login_name"] or ""), row["last_decided_on"]
+    ways = [_told_way(way, login, decided_on) for way in row["ways"] or ()]
     found = [finding for name in FOUND for finding in row[name] or ()]
     is_put_off = row["status"] == REMOVED and row["put_off_until"] is not None
     return row | {
@@ -765,27 +770,30 @@ def _left_to(access: Row) -> str | None:
     return AFTER_FINDING if access["first"] else "to decide"
 
 
-def _told_way(way: Row, access: Row) -> str:
+def _told_way(way: Row, login: str, decided_on: str | None) -> str:
     """Return a way to a right, since when and by whom it is there.
 
-    One that came after the last decision is new.
+    login       whose access it is, in small letters
+    decided_on  when it was last decided about: a way that came later is new
     """
-    since, decided_on = way["since"], access["last_decided_on"]
+    since = way["since"]
     is_new = since is not None and decided_on is not None and since > decided_on
     told = [way["way"]]
     if since:
         told.append(f"since {since}")
     for given, by in (("granted by", "granted_by"), ("made a member by", "member_by")):
         if way[by]:
-            is_own = _lower(way[by]) == _lower(access["login_name"] or "")
-            own = ", whose access it is" if is_own else ""
+            own = ", whose access it is" if _lower(way[by]) == login else ""
             told.append(f"{given} {way[by]}{own}")
     return f"{'new: ' if is_new else ''}{', '.join(told)}"
 
 
 def _lower(text: str) -> str:
     """Return a text in which the case of ASCII letters alone is no difference."""
-    return "".join(c.lower() if c.isascii() else c for c in text.strip())
+    text = text.strip()
+    if text.isascii():
+        return text.lower()
+    return "".join(c.lower() if c.isascii() else c for c in text)
 
 
 def _user(row: Row) -> tuple:
