@@ -1027,8 +1027,8 @@ def test_V2_a_table_has_all_ways_and_a_page_ten_of_them(tmp_path):
     ],
 )
 def test_V3_a_way_that_came_after_the_last_decision_is_new(since, decided_on, said):
-    access = an_access(last_decided_on=decided_on)
-    assert pack._told_way(a_way("a way", since), access) == said
+    access = an_access(last_decided_on=decided_on, ways=[a_way("a way", since)])
+    assert pack._told_access(access)["through"] == said
 
 
 def test_V3_the_pack_of_the_sample_tells_the_new_way(sample):
@@ -1663,7 +1663,8 @@ def test_V2_each_way_says_by_whom_it_was_given(sample):
 )
 def test_V2_who_gave_something_to_themselves_is_told(login, by, said):
     way = a_way("a way", granted_by=by)
-    assert pack._told_way(way, an_access(login_name=login)) == said
+    access = an_access(login_name=login, ways=[way])
+    assert pack._told_access(access)["through"] == said
 
 
 def test_V2_a_pack_of_an_owner_names_no_other_objects_of_a_membership(tmp_path):
