@@ -207,7 +207,7 @@ class DuckDB:
         if (translation.check, read) in _checked:
             return
         try:
-            self.connection.execute(f"explain {translation.check}")
+            self.connection.execute(f"describe {translation.check}")
         except duckdb.Error as error:
             raise NotExact(_first_line(error)) from error
         _checked.add((translation.check, read))
