@@ -45,20 +45,21 @@ to_csv(struct({{ timestamp }}), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-
 {% macro time_text(column, written) -%}
 {%- set text = secure_datasets.delivered_text(column, 'timestamp') -%}
 {%- set unit = {'epoch_seconds': ('timestamp_seconds', ''), 'epoch_millis': ('timestamp_millis', '000'), 'epoch_micros': ('timestamp_micros', '000000')}.get(written) -%}
+{%- set trimmed = secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)') -%}
 {%- if unit -%}
 {#- No moment of the calendar's four digits is left out. -#}
-{%- set number = 'try_cast(' ~ column ~ ' as bigint)' -%}
+{%- set number = secure_datasets.read_value(trimmed, 'bigint') -%}
 case
-            when try_cast({{ column }} as string) rlike '^[+-]?[0-9]+$' and {{ number }} between -62135596800{{ unit[1] }} and 253402300799{{ unit[1] }}
+            when {{ number }} between -62135596800{{ unit[1] }} and 253402300799{{ unit[1] }}
                 then {{ secure_datasets.utc_text(unit[0] ~ '(' ~ number ~ ')') }}
             else {{ text }}
         end
 {%- else -%}
 case
             when typeof({{ column }}) = 'date' then concat(try_cast({{ column }} as string), ' 00:00:00')
-            when try_cast({{ column }} as string) rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
-                and try_cast(try_cast({{ column }} as string) as timestamp) is not null
-                then {{ secure_datasets.utc_text('try_cast(try_cast(' ~ column ~ ' as string) as timestamp)') }}
+            when {{ trimmed }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+                and try_cast({{ trimmed }} as timestamp) is not null
+                then {{ secure_datasets.utc_text('try_cast(' ~ trimmed ~ ' as timestamp)') }}
             else {{ text }}
         end
 {%- endif -%}

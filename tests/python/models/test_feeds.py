@@ -473,6 +473,33 @@ def test_f12_epochs_are_read_as_the_feed_says(written, value, kind):
     )
 
 
+@pytest.mark.parametrize("space", [" ", "\u00a0", "\u2003\n"])
+@pytest.mark.parametrize(
+    ("written", "first", "second"),
+    [
+        ("timestamp", "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"),
+        ("timestamp", "2026-03-01 02:00:00+02:00", "2026-03-02 02:00:00+02:00"),
+        ("epoch_seconds", "1772323200", "1772409600"),
+        ("epoch_millis", "1772323200000", "1772409600000"),
+    ],
+)
+def test_white_space_around_a_moment_is_not_read(written, first, second, space):
+    spaced = space + second + space
+    feed = LOG | {"moment_in": written}
+    rows = [member("c", first), member("u", spaced, user_id="9")]
+    assert one(feed, rows)["user_id"] == 9, "an update that moves the right"
+    loads = {"kind": "snapshots", "moment": "at", "moment_in": written}
+    rows = [member(None, first), member(None, first, id="2")]
+    rows += [member(None, spaced, id="2")]
+    assert lives(staged(loads, rows)) == {1: False, 2: True}
+    if written == "timestamp":
+        row = one(PERIODS, [period(first, spaced)], WITH_PERIOD)
+        assert row["deleted_on"] == at(2)
+    reads = {"reads": {"timestamps": "iso" if written == "timestamp" else written}}
+    row = one(reads, [member(None, None, date_modified=spaced)], TEXTS)
+    assert row["date_modified"] == at(2)
+
+
 # Absent tables
 
 
