@@ -37,6 +37,26 @@ to_csv(struct({{ timestamp }}), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-
 
 
 {#
+    The text of a value without white space at its ends; of a number without a fraction its digits
+    alone, in whatever type it came.
+#}
+{% macro whole_text(column) -%}
+case
+            when typeof({{ column }}) rlike '^(double|float|decimal)' and try_cast({{ column }} as bigint) = try_cast({{ column }} as double)
+                then cast(try_cast({{ column }} as bigint) as string)
+            else {{ secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)') }}
+        end
+{%- endmacro %}
+
+
+{# A position in a log, or the number of a load: a whole number, and null where it is none. #}
+{% macro _feed_position(column) -%}
+{%- set text = secure_datasets.whole_text(column) -%}
+case when {{ text }} rlike '^[+-]?[0-9]+$' then try_cast({{ text }} as decimal(38, 0)) end
+{%- endmacro %}
+
+
+{#
     The text of a time that a feed writes in another way than the contract reads: one that can't
     be read stays as it is.
 
@@ -44,17 +64,17 @@ to_csv(struct({{ timestamp }}), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-
 #}
 {% macro time_text(column, written) -%}
 {%- set text = secure_datasets.delivered_text(column, 'timestamp') -%}
-{%- set unit = {'epoch_seconds': ('timestamp_seconds', ''), 'epoch_millis': ('timestamp_millis', '000'), 'epoch_micros': ('timestamp_micros', '000000')}.get(written) -%}
-{%- set trimmed = secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)') -%}
+{%- set unit = {'epoch_seconds': ('timestamp_seconds', '', ''), 'epoch_millis': ('timestamp_millis', '000', '999'), 'epoch_micros': ('timestamp_micros', '000000', '999999')}.get(written) -%}
 {%- if unit -%}
 {#- No moment of the calendar's four digits is left out. -#}
-{%- set number = secure_datasets.read_value(trimmed, 'bigint') -%}
+{%- set number = secure_datasets.read_value(secure_datasets.whole_text(column), 'bigint') -%}
 case
-            when {{ number }} between -62135596800{{ unit[1] }} and 253402300799{{ unit[1] }}
+            when {{ number }} between -62135596800{{ unit[1] }} and 253402300799{{ unit[2] }}
                 then {{ secure_datasets.utc_text(unit[0] ~ '(' ~ number ~ ')') }}
             else {{ text }}
         end
 {%- else -%}
+{%- set trimmed = secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)') -%}
 case
             when typeof({{ column }}) = 'date' then concat(try_cast({{ column }} as string), ' 00:00:00')
             when {{ trimmed }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
@@ -66,20 +86,22 @@ case
 {%- endmacro %}
 
 
-{# The text of a flag, with the words that a feed has for true and false. #}
-{% macro flag_text(column, reads) -%}
-{%- if not (reads.true or reads.false) -%}
-try_cast({{ column }} as string)
-{%- else -%}
-case {{ secure_datasets.ascii_lower(secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)')) }}
+{#
+    The text of a flag, with the words that a feed has for true and false.
+
+    unread  the text of one that is neither
+#}
+{% macro flag_text(column, reads, unread) -%}
+case {{ secure_datasets.ascii_lower(secure_datasets.whole_text(column)) }}
             {%- for flag in ['true', 'false'] %}
             {%- for text in reads[flag] %}
             when {{ secure_datasets.ascii_lower(secure_datasets.sql_text(text)) }} then '{{ flag }}'
             {%- endfor %}
             {%- endfor %}
-            else try_cast({{ column }} as string)
+            when '1' then 'true'
+            when '0' then 'false'
+            else {{ unread }}
         end
-{%- endif -%}
 {%- endmacro %}
 
 
@@ -93,7 +115,8 @@ cast(null as string)
 {%- elif type == 'timestamp' and feed.reads.timestamps -%}
 {{ secure_datasets.time_text(adapter.secure_datasets().sql_name(called), feed.reads.timestamps) }}
 {%- elif type == 'boolean' and (feed.reads.true or feed.reads.false) -%}
-{{ secure_datasets.flag_text(adapter.secure_datasets().sql_name(called), feed.reads) }}
+{%- set raw = adapter.secure_datasets().sql_name(called) -%}
+{{ secure_datasets.flag_text(raw, feed.reads, 'try_cast(' ~ raw ~ ' as string)') }}
 {%- else -%}
 {{ adapter.secure_datasets().sql_name(called) }}
 {%- endif -%}
@@ -103,7 +126,8 @@ cast(null as string)
 {# Whether a delivery says that its row is deleted; a mark that can't be read says so. #}
 {% macro _feed_is_deleted(feed) -%}
 {%- if feed.deleted_flag -%}
-{%- set text = secure_datasets.trimmed_text(secure_datasets.flag_text(adapter.secure_datasets().sql_name(feed.deleted_flag), feed.reads)) -%}
+{%- set raw = adapter.secure_datasets().sql_name(feed.deleted_flag) -%}
+{%- set text = secure_datasets.flag_text(raw, feed.reads, secure_datasets.whole_text(raw)) -%}
 {%- set flag = secure_datasets.read_value(text, 'boolean') -%}
 {{ 'not coalesce(' ~ flag ~ ', false)' if feed.deleted_flag_is_negated else 'coalesce(' ~ flag ~ ', true)' }}
 {%- elif feed.deleted_when -%}
@@ -148,7 +172,7 @@ with written as (
         {{- ',' if positions or feed.valid_to or feed.complete_when }}
         {%- endif %}
         {%- for position in feed.positions %}
-        try_cast({{ adapter.secure_datasets().sql_name(position) }} as decimal(38, 0)) as feed_position_{{ loop.index }}
+        {{ secure_datasets._feed_position(adapter.secure_datasets().sql_name(position)) }} as feed_position_{{ loop.index }}
         {{- ',' if not loop.last or feed.valid_to or feed.complete_when }}
         {%- endfor %}
         {%- if feed.valid_to %}

@@ -92,9 +92,10 @@ def test_an_unreadable_deletion_mark_counts_as_deleted(flag):
     assert row["is_deleted"]
 
 
+@pytest.mark.parametrize("reads", [{}, {True: ["Y"]}])
 @pytest.mark.parametrize("flag", ["false", "0", " FALSE "])
-def test_a_flag_that_says_no_deletes_nothing(flag):
-    feed = {"kind": "current", "deleted_when": "gone"}
+def test_a_flag_that_says_no_deletes_nothing(flag, reads):
+    feed = {"kind": "current", "deleted_when": "gone", "reads": reads}
     row = one(feed, [member(None, None, gone=flag)], TEXTS | {"gone": "varchar"})
     assert row["is_live"]
 
@@ -498,6 +499,83 @@ def test_white_space_around_a_moment_is_not_read(written, first, second, space):
     reads = {"reads": {"timestamps": "iso" if written == "timestamp" else written}}
     row = one(reads, [member(None, None, date_modified=spaced)], TEXTS)
     assert row["date_modified"] == at(2)
+
+
+def test_white_space_around_a_position_is_not_read():
+    first = member("c", day(2), pos="9")
+    second = member("u", day(2), pos="\u00a010\u2003", user_id="9")
+    assert one(WITH_POSITION, [first, second])["user_id"] == 9
+
+
+@pytest.mark.parametrize(
+    "kind", ["double", "decimal(38,10)", "decimal(20,0)", "bigint"]
+)
+def test_f11_a_position_is_a_whole_number_in_any_type(kind):
+    types = CHANGES | {"pos": kind}
+    rows = [member("c", day(2), pos=9), member("u", day(2), pos=10, user_id="9")]
+    assert one(WITH_POSITION, rows, types)["user_id"] == 9
+    rows = [member(None, None, pos=1), member(None, None, id="2", pos=1)]
+    rows += [member(None, None, id="2", pos=2)]
+    feed = {"kind": "snapshots", "moment": "pos", "moment_in": "position"}
+    assert lives(staged(feed, rows, types)) == {1: False, 2: True}
+
+
+def test_a_position_with_a_fraction_can_t_be_read():
+    fraction = member("u", day(2), pos="5.4", user_id="9", date_modified=day(2))
+    row = one(WITH_POSITION, [member("c", day(2), pos="5"), fraction])
+    assert row["user_id"] == 8, "it is not rounded to the other's"
+
+
+@pytest.mark.parametrize("kind", ["double", "decimal(20,3)", "decimal(20,0)"])
+@pytest.mark.parametrize(
+    ("written", "first"),
+    [("epoch_seconds", 1772409600), ("epoch_millis", 1772409600000)],
+)
+def test_f11_an_epoch_is_a_whole_number_in_any_type(kind, written, first):
+    types = CHANGES | {"at": kind, "date_created": kind}
+    feed = LOG | {"moment_in": written, "reads": {"timestamps": written}}
+    row = member("c", first, date_created=first, date_modified=None)
+    row = one(feed, [row], types)
+    assert (row["date_created"], row["sf_date_created"]) == (at(2), at(2))
+
+
+@pytest.mark.parametrize("kind", ["varchar", "bigint", "decimal(20,0)"])
+@pytest.mark.parametrize(
+    ("written", "number", "fraction"),
+    [
+        ("epoch_seconds", 253402300799, 0),
+        ("epoch_millis", 253402300799999, 999000),
+        ("epoch_micros", 253402300799999999, 999999),
+    ],
+)
+def test_f12_the_last_moment_of_the_calendar_is_an_epoch(
+    kind, written, number, fraction
+):
+    feed = {"reads": {"timestamps": written}}
+    last = datetime(9999, 12, 31, 23, 59, 59, fraction)
+    for each, found in ((number, last), (number + 1, None)):
+        rows = [member(None, None, date_created=each, date_modified=None)]
+        row = one(feed, rows, TEXTS | {"date_created": kind})
+        assert row["date_created"] == found
+        assert row["is_live"] is (found is not None)
+
+
+@pytest.mark.parametrize(
+    "kind", ["double", "decimal(38,10)", "decimal(1,0)", "tinyint", "varchar"]
+)
+@pytest.mark.parametrize("reads", [{}, {True: ["Y"], False: ["N"]}])
+def test_f11_a_flag_is_0_or_1_in_any_type(kind, reads):
+    feed = {"kind": "current", "deleted_when": "gone", "reads": reads}
+    flags = {0: True, 1: False}
+    for flag, is_live in flags.items():
+        rows = [member(None, None, gone=flag)]
+        row = one(feed, rows, TEXTS | {"gone": kind})
+        assert row["is_live"] is is_live
+    if kind != "double":
+        for flag, is_live in flags.items():
+            rows = [member(None, None, is_active=flag)]
+            row = one({"reads": reads}, rows, TEXTS | {"is_active": kind})
+            assert (row["is_live"], row["rejection_reason"]) == (not is_live, None)
 
 
 # Absent tables

@@ -78,6 +78,44 @@ def test_f8_a_kind_is_staged_so_in_spark(spark, kind):
         assert stage(spark, sandbox, MEMBERS, types, rows) == wanted
 
 
+# What stands for a moment, a position and a flag, and types in which each comes.
+ODD = [
+    *(" 1772409600000\u00a0", "1772409600000.5", "253402300799999", "253402300800000"),
+    *("1.7724096E12", "soon", "", None),
+]
+WHOLE = [1772409600000, 253402300799999, 0, 1, 7, None]
+
+
+@pytest.mark.parametrize(("zone", "ansi"), [*ZONES, ("UTC", "true")])
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [("varchar", ODD)]
+    + [
+        (each, WHOLE)
+        for each in ("double", "decimal(25,3)", "decimal(38,10)", "bigint")
+    ],
+)
+@pytest.mark.parametrize("reads", [{}, {True: ["Y"]}])
+def test_f11_numbers_are_read_so_in_spark(spark, kind, values, reads, zone, ansi):
+    feed = {"kind": "log", "moment": ["at", "pos"], "moment_in": "epoch_millis"}
+    feed |= {"deleted_when": "gone", "reads": reads | {"timestamps": "epoch_millis"}}
+    types = dict.fromkeys(TABLES[MEMBERS], "varchar") | {"date_created": kind}
+    types |= dict.fromkeys(("at", "pos", "gone"), kind)
+    row = {"user_group_id": "5", "user_id": "8", "is_active": "true"}
+    rows = [
+        row
+        | {"id": f"{number}", "date_created": at, "at": at, "pos": pos, "gone": gone}
+        for number, (at, pos, gone) in enumerate(
+            (at, pos, gone) for at in values for pos in values for gone in values
+        )
+    ]
+    sandbox = FeedSandbox({MEMBERS: feed})
+    sandbox.deliver(MEMBERS, types, rows)
+    wanted = in_order(MEMBERS, sandbox.staged(MEMBERS))
+    with session_settings(spark, zone, ansi):
+        assert stage(spark, sandbox, MEMBERS, types, rows) == wanted
+
+
 # Minutes from 36 on are more microseconds than an int holds, and days from 2038 on more
 # seconds.
 MINUTES = [datetime(2026, 8, 22, 14, minute, 48, 123456) for minute in range(60)]
