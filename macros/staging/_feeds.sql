@@ -227,8 +227,9 @@ from gone
 
 
 {#
-    Of a log that writes a row as it was before an update: where the same moment has no other
-    delivery of its id, the update gave the row another id, and the one before is deleted.
+    Of a log that writes a row as it was before an update: where the same moment has fewer other
+    deliveries of its id, an update gave the row another id, and the one before is deleted. So it is
+    where the moment can't be read, by which nothing can be told to belong together.
 #}
 {% macro _update_steps(feed, positions, read_id) -%}
 {%- set moment = [secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp')] if feed.has_clock else [] -%}
@@ -236,9 +237,12 @@ paired as (
 
     select
         *,
-        bool_or(not feed_is_before) over (
+        sum(case when feed_is_before then -1 else 1 end) over (
             partition by {{ ([read_id] + moment + positions) | join(', ') }}
-        ) as feed_has_after
+        ) >= 0
+        {%- for each in moment + positions %}
+        and {{ each }} is not null
+        {%- endfor %} as feed_has_after
     from written
 
 )

@@ -73,7 +73,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "snowflake_stream": {
         "kind": "log",
         "deleted_when": "`METADATA$ACTION` = 'DELETE'",
-        "before_when": "`METADATA$ACTION` = 'DELETE' and `METADATA$ISUPDATE`",
+        # An update, or a row that is deleted and inserted again between two takings.
+        "before_when": "`METADATA$ACTION` = 'DELETE'",
     },
 }
 
@@ -162,7 +163,8 @@ class Feed(Entry):
     )
     before_when: Text = key(
         "An SQL expression over the raw columns: true on what a log writes of a row as"
-        " it was before an update. It deletes the row if the update changed its id.",
+        " it was before an update. It deletes the row if no other delivery of its id has"
+        " the same moment.",
         None,
     )
     moment: Annotated[

@@ -231,6 +231,28 @@ def test_f4_an_update_that_changes_the_id_deletes_the_row_of_the_old_one(
     assert one(feed, [*rows[:2], after, gone(day(3), pos="7")], NOTED)["is_deleted"]
 
 
+def test_f4_each_update_pairs_one_row_as_it_was_before():
+    """Of two, of which one gave the row another id, one deletes."""
+    before = member("d", day(2), note="update")
+    after = member("c", day(2), note="update", user_id="9")
+    rows = [member("c", day(1)), before, after, before | {"user_id": "9"}]
+    found = staged(UPDATES, [*rows, after | {"id": "2"}], NOTED)
+    assert {row[KEY]: row["is_live"] for row in found} == {1: False, 2: True}
+    assert one(UPDATES, [*rows, after], NOTED)["user_id"] == 9
+
+
+@pytest.mark.parametrize("moments", [(None, None), ("soon", "soon"), ("soon", "late")])
+def test_f4_a_row_as_it_was_before_pairs_by_no_moment_that_can_t_be_read(moments):
+    first, second = moments
+    before = member("d", first, note="update")
+    other = member("c", second, note="update")
+    rows = [member("c", day(1)), before, other]
+    assert one(UPDATES, rows, NOTED)["is_deleted"]
+    by_position = UPDATES | {"moment": "pos", "moment_in": "position"}
+    rows = [member("c", None, pos="1"), before | {"pos": first}]
+    assert one(by_position, [*rows, other | {"pos": second}], NOTED)["is_deleted"]
+
+
 def test_rows_as_they_were_before_are_a_log_s():
     with pytest.raises(Stopped, match="only a log writes rows as they were before"):
         one({"kind": "current", "before_when": "op = 'd'"}, [member("c", day(1))])

@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 from feed_sandbox import SPARK, FeedSandbox
-from loader_tables import LOADERS, RAW, Loader, hour
+from loader_tables import LOADERS, RAW, Loader, hour, own
 from rendering import Stopped
 
-from secure_datasets.config.feeds import PRESETS, problems_of, read_feeds
+from secure_datasets.config.feeds import (
+    PRESETS,
+    loader_columns,
+    problems_of,
+    read_feeds,
+)
 
 
 def staged(loader: Loader, **variables: Any) -> dict[int, dict[str, Any]]:
@@ -64,6 +69,51 @@ def test_f10_a_loader_that_keeps_the_past_tells_it(name):
 def test_f7_a_loader_that_keeps_the_present_has_no_past(name):
     with pytest.raises(Stopped, match="is of the kind 'current'"):
         staged(LOADERS[name](), as_of=hour(2))
+
+
+def as_change_data_feed(action: str, is_update: bool) -> str:
+    """Return what Delta's change data feed calls a change of a Snowflake stream."""
+    if is_update:
+        return "update_preimage" if action == "DELETE" else "update_postimage"
+    return action.lower()
+
+
+STREAM = {"METADATA$ACTION": "varchar", "METADATA$ISUPDATE": "boolean"}
+FEED_OF_CHANGES = {"_change_type": "varchar", "_commit_version": "bigint"}
+
+
+@pytest.mark.parametrize("is_update", [False, True])
+@pytest.mark.parametrize("name", ["snowflake_stream", "delta"])
+def test_f4_a_deletion_and_an_insertion_of_one_commit_are_an_update(name, is_update):
+    def change(hours: int, action: str, login: str, is_update: bool) -> dict:
+        return {
+            **{"id": 1, "login_name": login, "is_active": True},
+            "METADATA$ACTION": action,
+            "METADATA$ISUPDATE": is_update,
+            "_change_type": as_change_data_feed(action, is_update),
+            "_commit_version": hours,
+            "at": hour(hours),
+        }
+
+    rows = [
+        change(1, "INSERT", "ann", False),
+        change(2, "INSERT", "anna", is_update),
+        change(2, "DELETE", "ann", is_update),
+    ]
+    if name == "delta":
+        (known,) = (c for c in loader_columns() if c.column == "_change_type")
+        feed = {**known.declare, "moment": ["at", "_commit_version"]}
+    else:
+        feed = {"loader": name, "moment": "at"}
+    types = own(at="timestamp") | STREAM | FEED_OF_CHANGES
+    (found,) = staged(Loader(feed, types, rows)).values()
+    assert (found["is_live"], found["login_name"]) == (True, "anna")
+    # And one without the other deletes.
+    (found,) = staged(Loader(feed, types, [rows[0], rows[2]])).values()
+    assert found["is_deleted"]
+    rows.append(change(3, "DELETE", "anna", False))
+    (found,) = staged(Loader(feed, types, rows)).values()
+    assert found["is_deleted"]
 
 
 @pytest.mark.parametrize("flag", [False, None])
