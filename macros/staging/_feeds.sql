@@ -9,8 +9,11 @@
     staging, past states and timelines order and date all feeds in one way.
 #}
 
-{# The feed of a raw table; none where nothing is declared. #}
+{# The feed of a raw table; none where nothing is declared, or the application has no such table. #}
 {% macro feed_of(name) %}
+    {%- if name in secure_datasets.absent_tables() -%}
+        {{ return(none) }}
+    {%- endif -%}
     {{ return(adapter.secure_datasets().feed(name, var('feeds'), secure_datasets.repository_tables())) }}
 {% endmacro %}
 

@@ -2,7 +2,7 @@
 -- depends_on: {{ ref('rejected_rows') }}
 {{ config(severity='warn') }}
 {%- set periods = [] -%}
-{%- for name in secure_datasets.repository_tables() if (secure_datasets.feed_of(name) or {}).kind == 'periods' and name not in secure_datasets.absent_tables() -%}
+{%- for name in secure_datasets.repository_tables() if (secure_datasets.feed_of(name) or {}).kind == 'periods' -%}
     {% do periods.append(name) %}
 {%- endfor %}
 {%- for name in periods %}

@@ -603,6 +603,17 @@ def test_f11_a_flag_is_0_or_1_in_any_type(kind, reads):
 # Absent tables
 
 
-def test_an_empty_relation_stands_in_for_a_table_that_the_application_has_not():
-    sandbox = FeedSandbox(absent_tables=[MEMBERS])
+@pytest.mark.parametrize(
+    "feeds",
+    [
+        None,
+        {"default": {"loader": "fivetran"}},
+        {"default": WITH_POSITION},
+        {"default": {"kind": "snapshots", "moment": "load"}},
+        {"default": {"kind": "periods", "valid_from": "since", "valid_to": "until"}},
+        {MEMBERS: {"columns": {"valid_until": "ends"}}},
+    ],
+)
+def test_an_empty_relation_stands_in_for_a_table_that_the_application_has_not(feeds):
+    sandbox = FeedSandbox(feeds, absent_tables=[MEMBERS])
     assert sandbox.staged(MEMBERS) == []
