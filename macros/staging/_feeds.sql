@@ -59,6 +59,29 @@ case when {{ text }} rlike '^[+-]?[0-9]+$' then try_cast({{ text }} as decimal(3
 {%- endmacro %}
 
 
+{# What a timestamp with a zone is written like. #}
+{% macro _with_zone() -%}
+'^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+{%- endmacro %}
+
+
+{# Whether a time is after the calendar's last, of which loaders make no end. #}
+{% macro _is_after_the_calendar(column, written) -%}
+{%- set last = {'epoch_seconds': '253402300799', 'epoch_millis': '253402300799999', 'epoch_micros': '253402300799999999'}.get(written) -%}
+{%- if last -%}
+coalesce({{ secure_datasets._feed_position(column) }} > {{ last }}, false)
+{%- else -%}
+{%- set trimmed = secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)') -%}
+coalesce(
+            {{ secure_datasets.ascii_lower(trimmed) }} = 'infinity'
+            or (typeof({{ column }}) like 'timestamp%' or {{ trimmed }} rlike {{ secure_datasets._with_zone() }})
+            and try_cast({{ trimmed }} as timestamp) > timestamp '9999-12-31 23:59:59.999999Z',
+            false
+        )
+{%- endif -%}
+{%- endmacro %}
+
+
 {#
     The text of a time that a feed writes in another way than the contract reads: one that can't
     be read stays as it is.
@@ -80,7 +103,7 @@ case
 {%- set trimmed = secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)') -%}
 case
             when typeof({{ column }}) = 'date' then concat(try_cast({{ column }} as string), ' 00:00:00')
-            when {{ trimmed }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+            when {{ trimmed }} rlike {{ secure_datasets._with_zone() }}
                 and try_cast({{ trimmed }} as timestamp) is not null
                 then {{ secure_datasets.utc_text('try_cast(' ~ trimmed ~ ' as timestamp)') }}
             else {{ text }}
@@ -179,7 +202,8 @@ with written as (
         {{- ',' if not loop.last or feed.valid_to or feed.complete_when }}
         {%- endfor %}
         {%- if feed.valid_to %}
-        {{ secure_datasets.time_text(adapter.secure_datasets().sql_name(feed.valid_to), feed.moment_in) }} as feed_valid_to
+        {{ secure_datasets.time_text(adapter.secure_datasets().sql_name(feed.valid_to), feed.moment_in) }} as feed_valid_to,
+        {{ secure_datasets._is_after_the_calendar(adapter.secure_datasets().sql_name(feed.valid_to), feed.moment_in) }} as feed_is_endless
         {%- endif %}
         {%- if feed.complete_when %}
         coalesce(({{ feed.complete_when }}), false) as feed_is_complete
@@ -328,7 +352,7 @@ gone as (
 
 {#
     Of periods: one that ended, and was followed by no other, was ended by a deletion. Loaders let
-    a period end up to a thousandth of a second before the next one, or in the year 9999.
+    a period end up to a thousandth of a second before the next one, or in the year 9999 or later.
 #}
 {% macro _period_steps(read_id) -%}
 numbered as (
@@ -339,7 +363,8 @@ numbered as (
         sf_date_created as begun_at,
         {{ secure_datasets.trimmed_text('feed_valid_to') }} as gone_at,
         {{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }} as feed_from,
-        {{ secure_datasets.read_value(secure_datasets.trimmed_text('feed_valid_to'), 'timestamp') }} as feed_until
+        {{ secure_datasets.read_value(secure_datasets.trimmed_text('feed_valid_to'), 'timestamp') }} as feed_until,
+        feed_is_endless
     from written
 
 ),
@@ -366,7 +391,8 @@ gone as (
     from followed
     where
         gone_at is not null
-        and coalesce(gone_at not like '9999%', true)
+        and not feed_is_endless
+        and coalesce(feed_until < timestamp '9999-01-01 00:00:00Z', true)
         and (next_from is null or next_from > unix_micros(feed_until) + 1000)
 
 )

@@ -163,8 +163,8 @@ class Feed(Entry):
     )
     before_when: Text = key(
         "An SQL expression over the raw columns: true on what a log writes of a row as"
-        " it was before an update. It deletes the row if no other delivery of its id has"
-        " the same moment.",
+        " it was before an update. It deletes the row if no other delivery of its id"
+        " has the same moment.",
         None,
     )
     moment: Annotated[
@@ -188,7 +188,8 @@ class Feed(Entry):
     )
     valid_from: Column = key("Where a period begins.", None)
     valid_to: Column = key(
-        "Where a period ends; null, or the year 9999, while it has no end.", None
+        "Where a period ends; null, or the year 9999 or later, while it has no end.",
+        None,
     )
     columns: Annotated[dict[str, str | None], BeforeValidator(_columns)] = key(
         "What columns are called in the raw table; null where it has none.", {}
@@ -384,10 +385,7 @@ def _check_kind(name: str, feed: Feed) -> None:
         has_no(["valid_from", "valid_to"], f"{called}, which has no periods")
     if feed.kind == "current":
         has_no(["moment"], f"{called}: it holds one moment, the present one")
-    if feed.moment_in != TIMESTAMP and not feed.moment:
-        raise FeedProblem(
-            f"feeds: {name}: 'moment_in' has no 'moment' to be written so"
-        )
+    _check_moment(name, feed)
     means_true, means_false = (
         {text.lower() for text in [*texts, *always]}
         for texts, always in (
@@ -397,11 +395,23 @@ def _check_kind(name: str, feed: Feed) -> None:
     )
     for text in sorted(means_true & means_false):
         raise FeedProblem(f"feeds: {name}: 'reads' takes '{text}' for true and false")
-    if feed.moment_in == POSITION and len(feed.moment) > 1:
-        raise FeedProblem(
-            f"feeds: {name}: 'moment_in' is 'position', and 'moment' names a commit"
-            " time before its position: name the position alone"
+
+
+def _check_moment(name: str, feed: Feed) -> None:
+    """Raise what a feed says wrongly of how its moments are written."""
+    is_period = feed.kind == "periods"
+    said = None
+    if is_period and feed.moment_in == POSITION:
+        said = "is 'position', and a period begins and ends at times"
+    elif feed.moment_in != TIMESTAMP and not (feed.moment or is_period):
+        said = "has no 'moment' to be written so"
+    elif feed.moment_in == POSITION and len(feed.moment) > 1:
+        said = (
+            "is 'position', and 'moment' names a commit time before its position: name"
+            " the position alone"
         )
+    if said:
+        raise FeedProblem(f"feeds: {name}: 'moment_in' {said}")
 
 
 def _check_columns(name: str, feed: Feed, tables: Iterable[Mapping[str, Any]]) -> None:

@@ -85,6 +85,10 @@ MISTAKES = {
         "users: {moment_in: position}",
         "'moment_in' has no 'moment' to be written so",
     ),
+    "a period by positions": (
+        "users: {kind: periods, valid_from: a, valid_to: b, moment_in: position}",
+        "'moment_in' is 'position', and a period begins and ends at times",
+    ),
     "a position with a position": (
         "users: {kind: log, deleted_when: a, moment: [b, c], moment_in: position}",
         "name the position alone",

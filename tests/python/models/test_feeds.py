@@ -373,8 +373,45 @@ def test_a_period_without_an_end_is_open(until):
     assert one(PERIODS, [period(day(1), until)], WITH_PERIOD)["is_live"]
 
 
-def test_an_end_that_can_t_be_read_is_an_end():
-    assert one(PERIODS, [period(day(1), "soon")], WITH_PERIOD)["is_deleted"]
+@pytest.mark.parametrize(
+    "until",
+    [
+        *("9999-12-31T23:59:59-05:00", "9999-01-01T00:00:00Z", " infinity "),
+        *("9999-12-31 23:59:59Z ", "9999-01-01 05:30:00+05:30"),
+    ],
+)
+def test_a_period_that_ends_after_the_calendar_is_open(until):
+    assert one(PERIODS, [period(day(1), until)], WITH_PERIOD)["is_live"]
+
+
+def test_a_typed_end_after_the_calendar_is_none():
+    types = WITH_PERIOD | {"until": "timestamptz"}
+    for until in ("9999-12-31 23:59:59-05", "infinity"):
+        assert one(PERIODS, [period(day(1), until)], types)["is_live"]
+
+
+@pytest.mark.parametrize(
+    ("until", "is_live"),
+    [
+        *(("253402300799999", True), ("253370764800000", True)),
+        *(("9223372036825200000", True), ("253370764799999", False)),
+    ],
+)
+@pytest.mark.parametrize("kind", ["varchar", "bigint"])
+def test_periods_are_written_as_the_feed_says(until, is_live, kind):
+    feed = PERIODS | {"moment_in": "epoch_millis"}
+    types = WITH_PERIOD | {"since": kind, "until": kind}
+    first = "1772323200000"
+    assert one(feed, [period(first, until)], types)["is_live"] is is_live
+    row = one(feed, [period(first, "1772409600000")], types)
+    assert (row["is_deleted"], row["deleted_on"]) == (True, at(2))
+
+
+@pytest.mark.parametrize(
+    "until", ["soon", "9999-02-30 00:00:00", "9998-12-31T23:59:59Z", "9999"]
+)
+def test_an_end_that_can_t_be_read_is_an_end(until):
+    assert one(PERIODS, [period(day(1), until)], WITH_PERIOD)["is_deleted"]
 
 
 @pytest.mark.parametrize("kind", TYPES_OF_IDS)

@@ -116,6 +116,30 @@ def test_f11_numbers_are_read_so_in_spark(spark, kind, values, reads, zone, ansi
         assert stage(spark, sandbox, MEMBERS, types, rows) == wanted
 
 
+ENDS = {
+    "timestamp": [
+        *("9999-12-31T23:59:59-05:00", "9999-12-31 23:59:59", "\u00a0infinity", "9999"),
+        *("9999-02-30 00:00:00", "2026-03-02T00:00:00Z ", "2026-03-02 05:00:00+05:00"),
+        *("9999-01-01 00:00:00", "9998-12-31 23:59:59", "soon", "", None),
+    ],
+    "epoch_millis": ["253402300799999", "9223372036825200000", "1772409600000 ", None],
+}
+
+
+@pytest.mark.parametrize(("zone", "ansi"), [*ZONES, ("Pacific/Kiritimati", "true")])
+@pytest.mark.parametrize("written", ENDS)
+def test_a_period_ends_so_in_spark(spark, written, zone, ansi):
+    feed = {"kind": "periods", "valid_from": "a", "valid_to": "b", "moment_in": written}
+    types = dict.fromkeys([*TABLES[MEMBERS], "a", "b"], "varchar")
+    row = {"user_group_id": "5", "user_id": "8", "is_active": "true", "a": "1"}
+    rows = [row | {"id": f"{n}", "b": b} for n, b in enumerate(ENDS[written])]
+    sandbox = FeedSandbox({MEMBERS: feed})
+    sandbox.deliver(MEMBERS, types, rows)
+    with session_settings(spark, zone, ansi):
+        found = stage(spark, sandbox, MEMBERS, types, rows)
+    assert found == in_order(MEMBERS, sandbox.staged(MEMBERS))
+
+
 # Minutes from 36 on are more microseconds than an int holds, and days from 2038 on more
 # seconds.
 MINUTES = [datetime(2026, 8, 22, 14, minute, 48, 123456) for minute in range(60)]
