@@ -224,6 +224,20 @@ def limit_columns() -> dict[str, str]:
     return {column: limit for limit in LIMITS for column in known[limit]}
 
 
+def limit_of(column: str) -> str | None:
+    """Return which limit of a right a column's name says, however it is spelled."""
+    return _folded_limits().get(_folded(column))
+
+
+@cache
+def _folded_limits() -> dict[str, str]:
+    return {_folded(column): limit for column, limit in limit_columns().items()}
+
+
+def _folded(column: str) -> str:
+    return column.lower().replace("_", "")
+
+
 def limits_of(value: Any, name: str) -> list[str]:
     """Return the limits in time that the feed of a table which gives rights declares.
 
@@ -582,8 +596,7 @@ def problems_of(
     if table["gives_rights"]:
         marks = {known.column.lower() for known in loader_columns()}
         for column in columns:
-            folded = column.lower()
-            if folded in limit_columns() and folded not in mentioned | own | marks:
+            if limit_of(column) and column.lower() not in mentioned | own | marks:
                 yield overlooked_limit(name, column)
 
 
@@ -631,7 +644,7 @@ def overlooked(name: str, known: LoaderColumn, gives_rights: bool = False) -> st
         f"    vars:\n      feeds:\n        {name}: {declared.strip()}\n"
         + (
             f"    or, if a right ends by it, {{columns: {{{limit}: {known.column}}}}}\n"
-            if (limit := limit_columns().get(known.column)) and gives_rights
+            if (limit := limit_of(known.column)) and gives_rights
             else ""
         )
         + f"    or, if it means nothing here, {{ignores: [{known.column}]}}"
@@ -640,7 +653,7 @@ def overlooked(name: str, known: LoaderColumn, gives_rights: bool = False) -> st
 
 def overlooked_limit(name: str, column: str) -> str:
     """Return what to write about a column that limits rights unread."""
-    limit = limit_columns()[column.lower()]
+    limit = limit_of(column)
     says = "from" if limit == "valid_from" else "until"
     return (
         f"{name} has the column {column}, which says {says} when a right holds, and no"

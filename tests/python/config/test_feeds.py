@@ -307,6 +307,23 @@ def test_a_limit_of_rights_that_nothing_reads_is_told(name, column):
     assert list(problems_of(name, feed, columns, table)) == []
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        "expiresAt",
+        "EXPIRESAT",
+        "validUntil",
+        "ended_at",
+        "valid_to_date",
+        "Valid_Until",
+    ],
+)
+def test_a_limit_of_rights_is_told_in_any_spelling(column):
+    (sentence,) = with_column("user_group_members", column)
+    assert f"{{columns: {{valid_until: {column}}}}}" in sentence
+    assert with_column("user_group_members", column, f"{{ignores: [{column}]}}") == []
+
+
 def test_limits_are_columns_where_a_feed_names_them():
     declared = yaml.safe_load(
         "default: {columns: {valid_until: ends}}\n"
