@@ -399,6 +399,51 @@ gone as (
 {%- endmacro %}
 
 
+{#
+    The moments, ends, loads and positions of a declared feed that came and can't be read, counted by
+    the column. What has such a one is the earliest, or the latest: an update or a load may not count.
+    A value is shown by its form alone: each digit as 9, and each letter as a.
+#}
+{% macro unreadable_moments(name, feed, raw) -%}
+{%- set times = [feed.sources.sf_date_created] if feed.has_clock else [] -%}
+{%- set times = times + ([feed.valid_to] if feed.valid_to else []) -%}
+with written as (
+
+    {%- for column in times + feed.positions %}
+    {%- set called = adapter.secure_datasets().sql_name(column) %}
+    select
+        {{ secure_datasets.sql_text(column) }} as column_name,
+        try_cast({{ called }} as string) as delivered,
+        {%- if column in times %}
+        {{ secure_datasets.time_text(called, feed.moment_in) }} as moment_text,
+        {{ secure_datasets._is_after_the_calendar(called, feed.moment_in) if column == feed.valid_to else 'false' }} as is_read,
+        {{ secure_datasets.sql_text('moment_in is ' ~ feed.moment_in ~ ': set it to how the column is written') }} as remedy
+        {%- else %}
+        cast(null as string) as moment_text,
+        {{ secure_datasets._feed_position(called) }} is not null as is_read,
+        'a position is a whole number: name another column' as remedy
+        {%- endif %}
+    from {{ raw }}
+    {{- '\n    union all' if not loop.last }}
+    {%- endfor %}
+
+)
+
+select
+    '{{ name }}' as table_name,
+    column_name,
+    count(*) as deliveries,
+    max(left(translate({{ secure_datasets.ascii_lower('delivered') }}, '012345678abcdefghijklmnopqrstuvwxyz', '999999999aaaaaaaaaaaaaaaaaaaaaaaaaa'), 40)) as written_like,
+    remedy
+from written
+where
+    not is_read
+    and {{ secure_datasets.without_space('delivered') }} != ''
+    and {{ secure_datasets.read_value(secure_datasets.trimmed_text('moment_text'), 'timestamp') }} is null
+group by column_name, remedy
+{%- endmacro %}
+
+
 {# The greatest of a delivery's keys is the newest: in order, each as an expression that sorts up. #}
 {% macro recency_keys(feed) %}
     {%- if not feed or not (feed.deletes or feed.has_moment) -%}

@@ -9,8 +9,10 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
+import yaml
 from feed_sandbox import RAW, FeedSandbox
 from oracle.contract import TABLES
+from projects import ROOT
 from rendering import Stopped
 
 MEMBERS = "user_group_members"
@@ -635,6 +637,60 @@ def test_f11_a_flag_is_0_or_1_in_any_type(kind, reads):
             rows = [member(None, None, is_active=flag)]
             row = one({"reads": reads}, rows, TEXTS | {"is_active": kind})
             assert (row["is_live"], row["rejection_reason"]) == (not is_live, None)
+
+
+# Moments that can't be read
+
+
+def unreadable(feed: dict, rows: list[dict], types: dict = CHANGES) -> dict:
+    """Return how many values of each column the data test counts, and their form."""
+    sandbox = FeedSandbox({MEMBERS: feed})
+    sandbox.deliver(MEMBERS, types, rows)
+    declared = sandbox.macros.feed_of(MEMBERS)
+    sql = sandbox.macros.unreadable_moments(MEMBERS, declared, f"{RAW}.{MEMBERS}")
+    return {
+        row["column_name"]: (row["deliveries"], row["written_like"])
+        for row in sandbox.query(sql)
+    }
+
+
+def test_moments_that_can_t_be_read_are_counted():
+    offset = "2026-03-02T00:00:00.000+0000"
+    rows = [member("c", day(1)), member("u", offset), member("u", offset, id="2")]
+    rows += [member("c", each) for each in (None, " \u00a0", f"{day(1)}Z ")]
+    assert unreadable(LOG, rows) == {"at": (2, "9999-99-99a99:99:99.999+9999")}
+    assert unreadable(LOG, rows[:1]) == {}
+
+
+def test_positions_and_loads_that_can_t_be_read_are_counted():
+    rows = [member("c", day(2), pos=each) for each in ("5", "1.2", "0/16B3748", None)]
+    assert unreadable(WITH_POSITION, rows) == {"pos": (2, "9/99a9999")}
+    numbered = {"kind": "snapshots", "moment": "pos", "moment_in": "position"}
+    assert unreadable(numbered, rows) == {"pos": (2, "9/99a9999")}
+    rows = [member(None, "20260302"), member(None, day(1))]
+    loads = {"kind": "snapshots", "moment": "at"}
+    assert unreadable(loads, rows) == {"at": (1, "99999999")}
+
+
+def test_periods_that_can_t_be_read_are_counted():
+    ends = ("soon", "infinity", "9999-12-31T23:59:59-05:00", None, day(3))
+    rows = [period(day(1), each) for each in ends]
+    rows.append(period("1772323200000", None))
+    wanted = {"since": (1, "9999999999999"), "until": (1, "aaaa")}
+    assert unreadable(PERIODS, rows, WITH_PERIOD) == wanted
+
+
+def test_each_raw_table_is_tested_for_moments_that_can_t_be_read():
+    text = (ROOT / "models/staging/_staging__models.yml").read_text(encoding="utf-8")
+    tested = {
+        model["name"]: model["data_tests"]
+        for model in yaml.safe_load(text)["models"]
+        if model["name"].startswith("stg_")
+    }
+    assert tested == {
+        f"stg_{table}": [{"moments_can_be_read": {"arguments": {"table": table}}}]
+        for table in TABLES
+    }
 
 
 # Absent tables
