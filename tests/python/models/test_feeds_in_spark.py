@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from operator import itemgetter
 
 import pytest
 from feed_sandbox import RAW, ROLES, SPARK, FeedSandbox
@@ -138,6 +139,29 @@ def test_a_period_ends_so_in_spark(spark, written, zone, ansi):
     with session_settings(spark, zone, ansi):
         found = stage(spark, sandbox, MEMBERS, types, rows)
     assert found == in_order(MEMBERS, sandbox.staged(MEMBERS))
+
+
+def test_moments_that_can_t_be_read_are_counted_so_in_spark(spark):
+    feed = {"kind": "periods", "valid_from": "a", "valid_to": "b"}
+    log = {"kind": "log", "moment": ["a", "b"], "deleted_when": "gone"}
+    ends = ENDS["timestamp"]
+    rows = [{"id": f"{n}", "a": each, "b": each} for n, each in enumerate(ends)]
+    types = dict.fromkeys([*TABLES[MEMBERS], "a", "b", "gone"], "varchar")
+    for declared in (feed, log):
+        sandbox = FeedSandbox({MEMBERS: declared})
+        sandbox.deliver(MEMBERS, types, rows)
+        given, raw = sandbox.macros.feed_of(MEMBERS), f"{RAW}.{MEMBERS}"
+        sql = sandbox.macros.unreadable_moments(MEMBERS, given, raw)
+        values = [[row.get(column) for column in types] for row in rows]
+        schema = ", ".join(f"{column} string" for column in types)
+        spark.createDataFrame(values, schema).createOrReplaceTempView("raw_feed")
+        with session_settings(spark, "Pacific/Kiritimati", "true"):
+            found = spark.sql(sql.replace(raw, "raw_feed")).collect()
+        wanted = sandbox.query(sql)
+        assert len(wanted) == 2
+        by_column = itemgetter("column_name")
+        found = sorted((row.asDict() for row in found), key=by_column)
+        assert found == sorted(wanted, key=by_column)
 
 
 # Minutes from 36 on are more microseconds than an int holds, and days from 2038 on more
