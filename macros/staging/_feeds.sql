@@ -233,9 +233,7 @@ where next_from < coalesce(unix_micros(feed_until), 9223372036854775807)
 select
     {{ (table.columns | list + beside) | join(',\n    ') }}
 from {{ 'loaded' if feed.kind == 'snapshots' else 'paired' if feed.before_when else 'written' }}
-{%- if feed.before_when %}
-where not (feed_is_before and feed_has_after)
-{%- endif %}
+{{- '\nwhere not (feed_is_before and feed_has_after)' if feed.before_when }}
 {%- if feed.kind in ['snapshots', 'periods'] %}
 union all
 -- A deletion has its id and its moment, and nothing else.
@@ -391,8 +389,7 @@ gone as (
     from followed
     where
         gone_at is not null
-        and not feed_is_endless
-        and coalesce(feed_until < timestamp '9999-01-01 00:00:00Z', true)
+        and not feed_is_endless and coalesce(feed_until < timestamp '9999-01-01 00:00:00Z', true)
         and (next_from is null or next_from > unix_micros(feed_until) + 1000)
 
 )
