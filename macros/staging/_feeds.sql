@@ -232,7 +232,7 @@ where next_from < coalesce(unix_micros(feed_until), 9223372036854775807)
 {%- else %}
 select
     {{ (table.columns | list + beside) | join(',\n    ') }}
-from {{ 'loaded' if feed.kind == 'snapshots' else 'paired' if feed.before_when else 'written' }}
+from {{ {'snapshots': 'loaded', 'periods': 'begun'}.get(feed.kind) or ('paired' if feed.before_when else 'written') }}
 {{- '\nwhere not (feed_is_before and feed_has_after)' if feed.before_when }}
 {%- if feed.kind in ['snapshots', 'periods'] %}
 union all
@@ -351,8 +351,17 @@ gone as (
 {#
     Of periods: one that ended, and was followed by no other, was ended by a deletion. Loaders let
     a period end up to a thousandth of a second before the next one, or in the year 9999 or later.
+    One that begins later than the run is not there yet, and an end that is to come is none.
 #}
 {% macro _period_steps(read_id) -%}
+begun as (
+
+    select *
+    from written
+    where coalesce({{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }} <= current_timestamp(), true)
+
+),
+
 numbered as (
 
     select
@@ -363,7 +372,7 @@ numbered as (
         {{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }} as feed_from,
         {{ secure_datasets.read_value(secure_datasets.trimmed_text('feed_valid_to'), 'timestamp') }} as feed_until,
         feed_is_endless
-    from written
+    from begun
 
 ),
 
@@ -389,7 +398,7 @@ gone as (
     from followed
     where
         gone_at is not null
-        and not feed_is_endless and coalesce(feed_until < timestamp '9999-01-01 00:00:00Z', true)
+        and not feed_is_endless and coalesce(feed_until <= current_timestamp(), true)
         and (next_from is null or next_from > unix_micros(feed_until) + 1000)
 
 )

@@ -344,6 +344,8 @@ def test_f5_a_row_of_no_load_was_there_before_the_first():
 # Periods
 
 PERIODS = {"kind": "periods", "valid_from": "since", "valid_to": "until"}
+# Later than any run of these tests.
+LATER = "2999-01-01 00:00:00"
 WITH_PERIOD = TEXTS | {"since": "varchar", "until": "varchar"}
 
 
@@ -396,7 +398,7 @@ def test_a_typed_end_after_the_calendar_is_none():
     ("until", "is_live"),
     [
         *(("253402300799999", True), ("253370764800000", True)),
-        *(("9223372036825200000", True), ("253370764799999", False)),
+        *(("9223372036825200000", True), ("1772409600001", False)),
     ],
 )
 @pytest.mark.parametrize("kind", ["varchar", "bigint"])
@@ -410,7 +412,7 @@ def test_periods_are_written_as_the_feed_says(until, is_live, kind):
 
 
 @pytest.mark.parametrize(
-    "until", ["soon", "9999-02-30 00:00:00", "9998-12-31T23:59:59Z", "9999"]
+    "until", ["soon", "9999-02-30 00:00:00", "9998-02-30T23:59:59Z", "9999"]
 )
 def test_an_end_that_can_t_be_read_is_an_end(until):
     assert one(PERIODS, [period(day(1), until)], WITH_PERIOD)["is_deleted"]
@@ -429,6 +431,19 @@ def test_a_period_that_ends_before_it_begins_does_not_outlive_its_end():
     assert (row["is_deleted"], row["deleted_on"]) == (True, at(9))
     rows = [period(day(9), day(2)), period(day(10), None, user_id="9")]
     assert one(PERIODS, rows, WITH_PERIOD)["user_id"] == 9
+
+
+@pytest.mark.parametrize("later", [LATER, f"{LATER[:10]}T00:00:00Z"])
+def test_what_a_period_plans_is_not_there_yet(later):
+    """One that begins after the run, and the end of one that goes on until then."""
+    assert staged(PERIODS, [period(later, None)], WITH_PERIOD) == []
+    rows = [period(day(1), day(3)), period(later, None)]
+    row = one(PERIODS, rows, WITH_PERIOD)
+    assert (row["is_deleted"], row["deleted_on"]) == (True, at(3))
+    rows = [period(day(1), later), period(later, None, user_id="9")]
+    row = one(PERIODS, rows, WITH_PERIOD)
+    assert (row["is_live"], row["user_id"]) == (True, 8)
+    assert one(PERIODS, rows[:1], WITH_PERIOD)["is_live"]
 
 
 def test_the_latest_of_periods_that_overlap_wins():
