@@ -30,8 +30,8 @@ READING = {
     *("DataFrameReader", "DataStreamReader", "SparkContext", "context"),
     *("createExternalTable", "createTable", "ctx", "pipe", "registerJavaFunction"),
     *("registerJavaUDAF", "sparkContext"),
-    # Texts of its own become SQL.
-    "pandas_api",
+    # Texts of its own become SQL, or code.
+    *("eval", "get_type_hints", "pandas_api", "query"),
     *("DataSource", "ExcelFile", "HDFStore", "fromfile", "fromregex", "genfromtxt"),
     *("load", "loadtxt", "memmap"),
     *("ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals"),

@@ -153,7 +153,8 @@ class Detector:
 
     def judged_unproven(self, key: str, model: Model, reason: str) -> State:
         """Judge a model without queries, which is open if all that it reads is."""
-        read: set[str] = set(model.reads)
+        # By a source one may read what a model makes.
+        read = {same for each in model.reads for same in self.keys_of_relation(each)}
         is_known = model.asks is not None
         for query in model.asks or ():
             try:
@@ -167,6 +168,11 @@ class Detector:
         if is_known and not any(self.state(each).rows.reads for each in sorted(read)):
             return State(OPEN)
         return self.unproven(key, model, reason, read)
+
+    def keys_of_relation(self, key: str) -> list[str]:
+        """Return a key, and those of the same relation."""
+        model = self.models.get(key)
+        return [key, *self.keys.get(model.relation, ())] if model else [key]
 
     def judged_query(self, key: str, model: Model, query: str) -> State:
         """Judge a model by one of its queries."""

@@ -7,6 +7,7 @@ model that is looked at is compiled here, from the manifest that dbt itself uses
 from __future__ import annotations
 
 import copy
+import re
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -19,6 +20,7 @@ from dbt.contracts.graph.nodes import ManifestSQLNode
 from dbt.flags import get_flags
 from dbt_common.clients.jinja import get_environment
 from jinja2 import TemplateError, meta, nodes
+from sqlglot import exp
 
 from dbt_secure_spark.macros import PACKAGE as ADAPTER
 from dbt_secure_spark.settings import OF_CHANGES, OF_THE_PAST
@@ -26,12 +28,14 @@ from dbt_secure_spark.versions import SUFFIX, named_versions
 from secure_datasets.config.plan import restrictions_on, star_query
 from secure_datasets.leaks.audience import ADMINISTRATORS, PACKAGE, RAW_SOURCE
 from secure_datasets.leaks.detector import Detector, Finding, Model, Protected
-from secure_datasets.leaks.proof import USER, Name, is_of_a_row, is_upkeep
-from secure_datasets.leaks.python import what_python_asks
+from secure_datasets.leaks.proof import USER, Name, is_of_a_row, is_upkeep, parse
+from secure_datasets.leaks.python import what_python_asks, what_python_writes_by
 from secure_datasets.leaks.texts import (
     COMMAND,
     OF_RELATIONS,
     OF_ROWS,
+    OF_TEXTS,
+    OF_THE_ADAPTER,
     OF_THE_COMMAND,
     Texts,
 )
@@ -44,9 +48,12 @@ KNOWN_MATERIALIZATIONS = (
     *("published_view", "view", "table", "incremental", "snapshot"),
     "test",
 )
+KNOWN_STRATEGIES = ("timestamp", "check")
 # Whose macros make relations as they are understood here.
 KNOWN_PACKAGES = {"dbt", "dbt_spark", ADAPTER, PACKAGE}
+REFUSALS = (OF_ROWS, OF_RELATIONS, OF_THE_ADAPTER, OF_THE_COMMAND)
 PREFIXES = ("default__", "spark__", "secure_spark__")
+NAME_OF_COLUMN = re.compile(r"\w+|`[^`]+`")
 _compiling = threading.local()
 _lock = threading.Lock()
 
@@ -112,6 +119,7 @@ class Graph:
             if not self.is_of_no_model(relation):
                 models[key] = Model(source.name, relation)
         models |= {node.unique_id: self.function(node) for node in self.functions()}
+        models |= dict(self.only_texts(protected))
         models |= dict(self.hooks_of_runs())
         models |= dict(self.disabled())
         return Detector(models, protected).findings()
@@ -195,8 +203,13 @@ class Graph:
         for name in names:
             for package in packages:
                 node = self.manifest.resolve_ref(None, name, None, None, root, package)
-                if hasattr(node, "unique_id"):
-                    found.add(node.unique_id)
+                # And its other versions, which have its rows.
+                found |= {
+                    key
+                    for key, same in self.manifest.nodes.items()
+                    if hasattr(node, "unique_id")
+                    and (same.package_name, same.name) == (node.package_name, node.name)
+                }
         return found
 
     def secure_columns(self, name: str) -> tuple[str, ...]:
@@ -219,7 +232,7 @@ class Graph:
     def model(self, node: ManifestSQLNode, is_ruled: bool) -> Model:
         """Return a node with its compiled queries, unless nobody looks at it."""
         model = Model(
-            node.name,
+            _name(node),
             _relation(node.schema, node.alias),
             reads=tuple(self.reads(node.unique_id)),
         )
@@ -227,7 +240,7 @@ class Graph:
             return replace(model, unproven=reason)
         if is_ruled or node.resource_type == "seed":
             # Its rows have rules, or come from a file.
-            return model
+            return replace(model, unproven=self.why_it_may_write(node))
         if node.config.get("sql_header"):
             return replace(model, unproven="its sql_header may change what names mean")
         if node.language == "python":
@@ -250,6 +263,24 @@ class Graph:
             is_as_made=_is_as_made(node),
             replaces=_replaced_together(node),
         )
+
+    def why_it_may_write(self, node: ManifestSQLNode) -> str | None:
+        """Say what of a node with rules of its own may write rows beside its own."""
+        is_products = node.package_name == PACKAGE and node.name in ADMINISTRATORS
+        if is_products or node.resource_type == "seed" or _is_rendered(node):
+            return None
+        if node.language == "python":
+            name = what_python_writes_by(node.raw_code)
+            return f"it may write rows elsewhere: {name}" if name else None
+        for is_incremental in self.ways(node):
+            try:
+                self.texts.text(node, is_incremental)
+            except Exception as error:
+                # What else is wrong with it is no matter of rows.
+                reason = _why_not_compiled(error)
+                if reason.startswith(REFUSALS):
+                    return reason
+        return None
 
     def ways(self, node: ManifestSQLNode) -> tuple[bool, ...]:
         """Return what is_incremental() may say of a node."""
@@ -285,6 +316,12 @@ class Graph:
             root, name, self.texts.config.credentials.type
         )
         waiting, seen = [made_by.unique_id] if made_by else [], set()
+        if name == "snapshot":
+            # It looks for this one when it runs.
+            strategy = f"snapshot_{node.config.strategy}_strategy"
+            if node.config.strategy not in KNOWN_STRATEGIES:
+                return f"its strategy {node.config.strategy} is not known here"
+            waiting += [key for key, macro in macros.items() if macro.name == strategy]
         while waiting:
             key = waiting.pop()
             if key in seen or key not in macros:
@@ -320,6 +357,11 @@ class Graph:
         """Return a function as a model: it shows what its text reads."""
         unproven = "it is a function, which its readers call with what they like"
         reads = tuple(self.reads_of(node.depends_on.nodes))
+        if names := self.commands_in_config(node):
+            told = f"its configuration depends on the command: {', '.join(names)}"
+            return Model(node.name, None, (), reads, told)
+        if reason := self.why_hooks_are_unproven(node):
+            return Model(node.name, None, (), reads, reason)
         try:
             asks = (self.texts.text(node, False),) if node.language == "sql" else None
         except Exception as error:
@@ -336,6 +378,16 @@ class Graph:
                 reads = tuple(self.reads(key))
                 yield key, Model(node.name, None, (), reads, reason)
 
+    def only_texts(self, protected: Protected) -> Iterator[tuple[str, Model]]:
+        """Yield what is protected and is nowhere but in the texts of its readers."""
+        told = (
+            "it is ephemeral: no relation holds its rows, and its readers are not known"
+        )
+        for key in (*protected.per_user, *protected.for_all):
+            node = self.manifest.nodes.get(key)
+            if node is not None and node.is_ephemeral_model:
+                yield key, Model(_name(node), None, unproven=told)
+
     def disabled(self) -> Iterator[tuple[str, Model]]:
         """Yield the nodes that another command might not have disabled."""
         for key, same in self.manifest.disabled.items():
@@ -344,7 +396,7 @@ class Graph:
                     continue
                 if names := self.commands_in_config(node):
                     told = f"it depends on the command whether it is made: {names[0]}"
-                    yield f"disabled {key}", Model(node.name, None, unproven=told)
+                    yield f"disabled {key}", Model(_name(node), None, unproven=told)
 
     def chance(self, node: ManifestSQLNode) -> str | None:
         """Return by what of Jinja the text of a node is another one each time."""
@@ -362,7 +414,14 @@ class Graph:
 
     def commands_in_config(self, node: ManifestSQLNode) -> list[str]:
         """Return what the configuration of a node asks of the command."""
-        names = _named_in(node.unrendered_config)
+        # Hooks are rendered when they run, and looked at by themselves.
+        names = _named_in(
+            {
+                key: value
+                for key, value in node.unrendered_config.items()
+                if key.replace("-", "_") not in ("pre_hook", "post_hook")
+            }
+        )
         if node.resource_type != "seed" and node.language == "sql":
             names |= _named_in_configs(node.raw_code)
         known, called = set(), names
@@ -373,11 +432,12 @@ class Graph:
                 *(
                     _named_in(macro.macro_sql)
                     for macro in self.manifest.macros.values()
-                    if macro.name in called and macro.package_name not in KNOWN_PACKAGES
+                    if {macro.name, _without_prefix(macro.name)} & called
+                    and macro.package_name not in KNOWN_PACKAGES
                 )
             )
             names |= called
-        return sorted(names & set(COMMAND))
+        return sorted(names & {*COMMAND, "adapter", "builtins", "context"})
 
     def reads(self, key: str) -> Iterator[str]:
         """Yield what a node reads; what an ephemeral model reads, its readers read."""
@@ -418,7 +478,7 @@ class Graph:
             try:
                 text = self.texts.text(node, is_incremental, **context).strip()
             except Exception as error:
-                return _why_not_compiled(error)
+                return f"its hook may write rows: {_why_not_compiled(error)}"
             if text and not is_upkeep(text):
                 return f"its hook may write rows: {text.splitlines()[0]}"
         return None
@@ -428,7 +488,7 @@ def _why_not_compiled(error: Exception) -> str:
     """Say why the text of a model, or of a hook, is not known."""
     lines = [line.strip() for line in str(error).splitlines()]
     for line in lines:
-        if line in (OF_ROWS, OF_RELATIONS) or line.startswith(OF_THE_COMMAND):
+        if line.startswith(REFUSALS):
             return line
     return f"it can not be compiled: {' '.join(lines[:2])}"
 
@@ -444,14 +504,44 @@ def _named_in(value: Any) -> set[str]:
     """Return the names that the templates of a configuration ask for."""
     if isinstance(value, str):
         try:
-            return meta.find_undeclared_variables(get_environment(None).parse(value))
+            tree = get_environment(None).parse(value)
         except TemplateError:
             return set()
+        return meta.find_undeclared_variables(tree) & _names(tree) | _parts(tree)
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list | tuple):
         return set()
     return {name for part in value for name in _named_in(part)}
+
+
+def _names(part: nodes.Node) -> set[str]:
+    """Return the names in a template, the adapter's if it gives more than text."""
+    asked = _all(part, nodes.Getattr)
+    of_text = {id(each.node) for each in asked if each.attr in OF_TEXTS}
+    return {
+        name.name
+        for name in _all(part, nodes.Name)
+        if name.name != "adapter" or id(name) not in of_text
+    }
+
+
+def _parts(part: nodes.Node) -> set[str]:
+    """Return what is asked of names in a template: macros of packages are called so."""
+    asked = {
+        attribute.attr
+        for attribute in _all(part, nodes.Getattr)
+        if isinstance(attribute.node, nodes.Name)
+    }
+    if "dispatch" in asked:
+        texts = (constant.value for constant in _all(part, nodes.Const))
+        asked |= {text for text in texts if isinstance(text, str)}
+    return asked
+
+
+def _all(part: nodes.Node, kind: type[nodes.Node]) -> list[Any]:
+    """Return the parts of a template of one kind, itself among them."""
+    return [*([part] if isinstance(part, kind) else []), *part.find_all(kind)]
 
 
 def _chance_in(code: str) -> str | None:
@@ -462,7 +552,9 @@ def _chance_in(code: str) -> str | None:
         return None
     filters = {node.name for node in tree.find_all(nodes.Filter)}
     names = {node.name for node in tree.find_all(nodes.Name)}
-    return next(iter((filters & {"random"}) | (names & {"lipsum"})), None)
+    # A set has no order of its own.
+    by_names = names & {"lipsum", "set", "set_strict"}
+    return next(iter((filters & {"random"}) | by_names), None)
 
 
 def _named_in_configs(code: str) -> set[str]:
@@ -473,8 +565,7 @@ def _named_in_configs(code: str) -> set[str]:
         return set()
 
     def names_of(part: nodes.Node) -> set[str]:
-        own = {part} if isinstance(part, nodes.Name) else set()
-        return {name.name for name in own | set(part.find_all(nodes.Name))}
+        return _names(part) | _parts(part)
 
     def is_config(call: nodes.Call) -> bool:
         return "config" in names_of(call.node)
@@ -512,21 +603,44 @@ def _is_as_made(node: ManifestSQLNode) -> bool:
 def _sql_in_config(node: ManifestSQLNode) -> str | None:
     """Say which key of a configuration has SQL that looks at more than a row, if any.
 
-    dbt writes it into the statements that make a snapshot, or merge rows.
+    dbt writes it into the statements that make a snapshot, merge rows or store them.
     """
+    config = node.config
     for name in ("updated_at", "check_cols", "dbt_valid_to_current"):
-        if node.resource_type == "snapshot" and not _is_of_a_row(node.config.get(name)):
+        if node.resource_type == "snapshot" and not _is_of_a_row(config.get(name)):
             return name
-    predicates = "incremental_predicates"
-    return None if _is_of_a_row(node.config.get(predicates)) else predicates
+    # What one of the two leaves to either side of an `or` is not looked for.
+    for name in ("predicates", "incremental_predicates"):
+        if not all(map(_is_no_choice, _texts(config.get(name)))):
+            return name
+    for name in ("cluster_by", "clustered_by"):
+        if not all(map(NAME_OF_COLUMN.fullmatch, _texts(config.get(name)))):
+            return name
+    masks = (config.get("narrowing") or {}).get("masks") or {}
+    is_known = _is_rendered(node) or _is_of_a_row(list(masks.values()))
+    return None if is_known else "narrowing"
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the texts of a configuration, one or several."""
+    if value is None:
+        return []
+    return list(map(str, value)) if isinstance(value, list | tuple) else [str(value)]
 
 
 def _is_of_a_row(value: Any) -> bool:
     """Whether SQL of a configuration looks at one row alone."""
-    if value is None:
-        return True
-    texts = value if isinstance(value, list | tuple) else [value]
-    return all(map(is_of_a_row, map(str, texts)))
+    # A comment would take in what dbt writes after it.
+    return not any(
+        "--" in text or "/*" in text or not is_of_a_row(text) for text in _texts(value)
+    )
+
+
+def _is_no_choice(predicate: str) -> bool:
+    """Whether a condition on one row means the same before another and an `and`."""
+    if not _is_of_a_row(predicate):
+        return False
+    return not isinstance(parse(f"select {predicate} from rows").selects[0], exp.Or)
 
 
 def _is_stored(test: ManifestSQLNode) -> bool:
@@ -545,11 +659,19 @@ def _replaced_together(node: ManifestSQLNode) -> str | None:
     if node.config.get("incremental_strategy") in strategies:
         by.append(node.config.get("partition_by") or "")
     for columns in by:
-        names = [columns] if isinstance(columns, str) else columns
-        if names is not None and USER not in [str(name).lower() for name in names]:
-            told = ", ".join(map(str, names)) or "nothing"
-            return f"rows are replaced by {told}, without user_id"
+        names = _texts(columns)
+        told = f"rows are replaced by {', '.join(names) or 'nothing'}"
+        if columns is not None and USER not in [name.lower() for name in names]:
+            return f"{told}, without user_id"
+        if not all(map(NAME_OF_COLUMN.fullmatch, names)):
+            return f"{told}, which are no names of columns"
     return None
+
+
+def _name(node: ManifestSQLNode) -> str:
+    """Return how people call a node, one of several versions by which it is."""
+    version = getattr(node, "version", None)
+    return node.name if version is None else f"{node.name}.v{version}"
 
 
 def _relation(schema: str, name: str) -> Name:

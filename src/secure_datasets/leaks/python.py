@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+
 from dbt_common.exceptions import CompilationError
 from sqlglot import exp
 
+from dbt_secure_spark.hidden_reads import HIDING
 from dbt_secure_spark.queries import queries_of_python
 from secure_datasets.leaks.proof import NotUnderstood, tokens_and_tree
+
+# Attributes by which code stores rows, beside what begins with an underscore.
+WRITERS = {
+    *("createExternalTable", "createOrReplace", "createTable", "execute", "forName"),
+    *("forPath", "foreach", "foreachBatch", "foreachPartition", "insertInto"),
+    *("pandas_api", "save", "saveAsTable", "savetxt", "savez", "sparkContext"),
+    *("tofile", "to_csv", "to_excel", "to_feather", "to_gbq", "to_hdf", "to_json"),
+    *("to_orc", "to_parquet", "to_pickle", "to_sql", "to_stata", "to_xml"),
+    *("write", "writeStream", "writeTo"),
+}
 
 
 def what_python_asks(code: str) -> tuple[str, ...] | None:
@@ -20,6 +33,40 @@ def what_python_asks(code: str) -> tuple[str, ...] | None:
         return tuple(_over_relations(query, views) for query in queries)
     except (SyntaxError, CompilationError, NotUnderstood):
         return None
+
+
+def what_python_writes_by(code: str) -> str | None:
+    """Return by what a Python model may write rows beside those that it returns."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return "it can not be parsed"
+    queries = {
+        id(node.func)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and _is_query(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and (node.id in HIDING or node.id[:2] == "__"):
+            return node.id
+        if isinstance(node, ast.Attribute) and (
+            node.attr in WRITERS
+            or node.attr[:1] == "_"
+            or (node.attr == "sql" and id(node) not in queries)
+        ):
+            return node.attr
+    return None
+
+
+def _is_query(call: ast.Call) -> bool:
+    """Whether the text that a call hands to Spark is a query."""
+    text = call.args[0] if call.args else None
+    if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+        return False
+    try:
+        return isinstance(tokens_and_tree(text.value)[1], exp.Query)
+    except NotUnderstood:
+        return False
 
 
 def _over_relations(query: str, views: set[str]) -> str:

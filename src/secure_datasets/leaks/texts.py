@@ -17,9 +17,12 @@ from dbt.contracts.graph.manifest import Manifest
 from dbt.contracts.graph.nodes import ManifestSQLNode
 from dbt_common.exceptions import DbtRuntimeError
 
+from secure_datasets.leaks.audience import PACKAGE
+
 OF_ROWS = "its text is made of rows that are read while it is compiled"
 OF_RELATIONS = "its text depends on which relations are there"
 OF_THE_COMMAND = "its text depends on the command"
+OF_THE_ADAPTER = "its text calls adapter."
 # What dbt knows of the command that it was started with.
 COMMAND = (
     *("flags", "invocation_args_dict", "invocation_id", "run_started_at"),
@@ -31,6 +34,19 @@ ASKS_FOR_RELATIONS = (
     *("get_relation", "list_", "check_schema_exists", "get_partitions"),
     *("already_exists", "get_missing_columns", "valid_snapshot_target"),
 )
+# All that a text may call of an adapter: it writes nothing, and says the same in every
+# run over the same relations.
+OF_TEXTS = {
+    *("Column", "Relation", "convert_type", "dispatch", "get_columns_in_relation"),
+    *("quote", "quote_as_configured", "quote_seed_column", "type"),
+    # Those of the product
+    *("as_of_text", "expected_access", "names_of_vars", "product_version"),
+    *("schema_name", "secure_datasets"),
+}
+# Those that make a text of the leaks, while they are found.
+OF_THE_LEAKS = ("leaks", "assert_nothing_leaks")
+# What of a node is another thing in each run.
+OF_A_RUN = ("batch", "created_at")
 # The methods by which something of a value comes to be known.
 LOOKS = (
     *("__str__", "__repr__", "__format__", "__html__", "__bool__", "__len__"),
@@ -62,20 +78,25 @@ for method in LOOKS:
 
 
 class _Adapter:
-    """The adapter of a context, which tells nothing of a database or the command."""
+    """The adapter of a context: it writes nothing, and tells nothing of the command."""
 
-    def __init__(self, adapter: Any, refuse: Callable[[str], NoReturn]) -> None:
+    def __init__(
+        self, adapter: Any, allowed: set[str], refuse: Callable[[str], NoReturn]
+    ) -> None:
         self._adapter = adapter
+        self._allowed = allowed
         self._refuse = refuse
 
     def __getattr__(self, name: str) -> Any:
         for reason, beginnings in (
             (OF_ROWS, ASKS_FOR_ROWS),
             (OF_RELATIONS, ASKS_FOR_RELATIONS),
-            (OF_THE_COMMAND, ("config",)),
+            (OF_THE_COMMAND, ("config", "dbt_flag")),
         ):
             if name.startswith(beginnings):
                 self._refuse(reason)
+        if name not in self._allowed:
+            self._refuse(f"{OF_THE_ADAPTER}{name}")
         return getattr(self._adapter, name)
 
 
@@ -127,8 +148,10 @@ class Texts(Compiler):
         self, node: ManifestSQLNode, manifest: Manifest, extra_context: dict[str, Any]
     ) -> dict[str, Any]:
         context = super()._create_node_context(node, manifest, extra_context)
+        is_of_leaks = node.package_name == PACKAGE and node.name in OF_THE_LEAKS
+        allowed = OF_TEXTS | ({"find_leaks"} if is_of_leaks else set())
         for names in (context, context["builtins"]):
-            names.update(self._guarded(names, context["builtins"]))
+            names.update(self._guarded(names, context["builtins"], allowed))
         context |= {
             name: self._refusing(OF_ROWS) for name in ("run_query", "statement")
         }
@@ -140,7 +163,10 @@ class Texts(Compiler):
         return node
 
     def _guarded(
-        self, names: Mapping[str, Any], builtins: Mapping[str, Any]
+        self,
+        names: Mapping[str, Any],
+        builtins: Mapping[str, Any],
+        allowed: set[str],
     ) -> dict[str, Any]:
         """Return what stands in the place of dbt's own names; a macro's stay."""
         guarded = {
@@ -151,10 +177,14 @@ class Texts(Compiler):
             if name in builtins:
                 guarded[name] = _only_called(builtins[name])
         guarded["var"] = _Var(builtins["var"])
-        guarded["adapter"] = _Adapter(builtins["adapter"], self.refuse)
+        guarded["adapter"] = _Adapter(builtins["adapter"], allowed, self.refuse)
         guarded["modules"] = self._modules(builtins["modules"])
         for name in ("tojson", "toyaml"):
             guarded[name] = _looking(builtins[name])
+        guarded["model"] = {**builtins["model"]} | {
+            name: Refusal(self._refusing(f"{OF_THE_COMMAND}: model.{name}"))
+            for name in OF_A_RUN
+        }
         return {
             name: value
             for name, value in guarded.items()
@@ -164,14 +194,26 @@ class Texts(Compiler):
     def _modules(self, modules: Mapping[str, Any]) -> dict[str, Any]:
         """Return dbt's modules without a clock."""
         refuse = self._refusing(f"{OF_THE_COMMAND}: the time at which it is compiled")
-        clocks = {
-            kind.__name__: type(
-                kind.__name__,
-                (kind,),
-                {name: staticmethod(refuse) for name in ("now", "utcnow", "today")},
-            )
-            for kind in (datetime.date, datetime.datetime)
-        }
+        clockless = {name: staticmethod(refuse) for name in ("now", "utcnow", "today")}
+        day = type("date", (datetime.date,), clockless)
+        moment = type("datetime", (datetime.datetime,), clockless)
+
+        def date_of(self: datetime.datetime) -> datetime.date:
+            return day(self.year, self.month, self.day)
+
+        def in_zone(
+            self: datetime.datetime, zone: datetime.tzinfo | None = None
+        ) -> datetime.datetime:
+            of = datetime.datetime.astimezone(self, zone)
+            return moment.combine(of.date(), of.timetz())
+
+        # By these one would come to the clock of Python's own.
+        for kind in (day, moment):
+            kind.min = kind(1, 1, 1)
+            kind.max = moment.combine(datetime.date.max, datetime.time.max)
+        day.max = day(9999, 12, 31)
+        moment.date, moment.astimezone = date_of, in_zone
+        clocks = {"date": day, "datetime": moment}
         return {**modules, "datetime": {**modules["datetime"], **clocks}}
 
     def _refusing(self, reason: str) -> Callable[..., NoReturn]:

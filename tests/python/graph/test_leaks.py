@@ -72,6 +72,10 @@ HANDMADE = "".join(
         "handmade": "all_jobs",
         "copied_out": "base_that_is_copied_out",
         "granted": "base_that_is_granted",
+        "only_text": "base_that_is_only_text",
+        "writing": "base_that_writes",
+        "writing_in_python": "base_that_writes_in_python",
+        "versioned": "versioned",
     }.items()
 )
 POLICIES = """\
@@ -180,6 +184,12 @@ MODELS: dict[str, str] = {
             "a_full_refresh": "should_full_refresh()",
             "the_clock": "modules.datetime.datetime.now().hour == 3",
             "the_day": "modules.datetime.date.today().day == 3",
+            "the_clock_of_a_bound": "modules.datetime.datetime.min.now().hour == 3",
+            "the_day_of_a_part": "modules.datetime.datetime(2020, 1, 1).date().today()",
+            "the_clock_of_a_zone": "modules.datetime.datetime(2020, 1, 1).astimezone()"
+            ".now().hour == 3",
+            "its_batch": "model.batch",
+            "its_making": "model.created_at > 3",
             "a_relation": "load_relation(this) is none",
             "a_relation_of_the_adapter": "adapter.get_relation('', 's', 'n') is none",
             "rows": "execute and adapter.execute('select 1', fetch=true)",
@@ -232,6 +242,74 @@ MODELS: dict[str, str] = {
     "{{ secure_datasets.secure_dataset('copied_out') }}",
     "int_user_group_memberships": "{{ config(post_hook='{% if execute %}"
     "{% do run_query(1) %}{% endif %}') }} select 1 as user_id",
+    # What a template does to a database while the detector reads it.
+    **{
+        f"hook_{name}": f"{{{{ config({key}='{{% do adapter.{call} %}}') }}}}"
+        f" select job_id, user_id from {PER_USER}"
+        for name, key, call in (
+            ("drops_a_relation", "pre_hook", "drop_relation(this)"),
+            ("empties_a_relation", "post_hook", "truncate_relation(this)"),
+            ("renames_a_relation", "post_hook", "rename_relation(this, this)"),
+            ("makes_a_schema", "pre_hook", "create_schema(this)"),
+            ("ends_a_run", "post_hook", "end_run([], none)"),
+        )
+    },
+    "drops_a_schema": "{% if execute %}{% do adapter.drop_schema(this) %}{% endif %}"
+    f" select job_id, user_id from {PER_USER}",
+    # Without a database nobody can say which columns a relation has.
+    "takes_the_columns_of_a_relation": "select {% for column in"
+    " (adapter.get_columns_in_relation(ref('all_jobs')) if not execute else []) %}"
+    f"{{{{ column.name }}}},{{% endfor %}} job_id, user_id from {PER_USER}",
+    "base_that_is_only_text": "{{ config(materialized='ephemeral') }}"
+    " select day as job_id, day as team_id from {{ source('calendar', 'days') }}",
+    "vw_secure_dataset_only_text": f"{VIEW}"
+    "{{ secure_datasets.secure_dataset('only_text') }}",
+    "base_that_writes": "{% if execute %}{% do run_query('create table open_jobs as"
+    f" select 1') %}}{{% endif %}} select job_id, team_id from {ALL}",
+    "reads_the_leaks": "select {% if secure_datasets.find_leaks() %}job_id"
+    f"{{% else %}}user_id{{% endif %}} from {PER_USER}",
+    "versioned_v1": "select 1 as job_id, 2 as team_id",
+    "versioned_v2": "select 1 as job_id, 2 as team_id",
+    "reads_the_old_version": "select job_id from {{ ref('versioned', v=1) }}",
+    "daily_v1": f"select job_id from {PER_USER}",
+    "daily_v2": f"select job_id from {PER_USER}",
+    **{
+        f"merges_by_{name}": "{{ config(materialized='incremental',"
+        f" incremental_strategy='merge', unique_key=['user_id'], {setting}) }}}}"
+        f" select job_id, user_id from {PER_USER}"
+        for name, setting in {
+            "an_old_key": "predicates=['job_id > (select max(job_id) from s.t)']",
+            "either": "incremental_predicates=['job_id > 5 or job_id is null']",
+            "a_comment": "incremental_predicates=['job_id > 5 --']",
+            "either_in_brackets": "incremental_predicates=['(job_id > 5 or true)']",
+        }.items()
+    },
+    "merges_by_a_key_with_more": "{{ config(materialized='incremental',"
+    " unique_key=['user_id', 'job_id = 1 or 1']) }}"
+    f" select job_id, user_id from {PER_USER}",
+    "clusters_by_a_limit": "{{ config(materialized='published_view',"
+    f" cluster_by=['job_id limit 5']) }}}} select job_id, user_id from {PER_USER}",
+    "clusters_by_a_column": "{{ config(materialized='published_view',"
+    f" cluster_by=['job_id']) }}}} select job_id, user_id from {PER_USER}",
+    "narrows_by_rows_of_all": f"{{{{ config(materialized='view', narrowing="
+    "{'unique_key': ['job_id'], 'rows_from': [], 'masks': {'job_id':"
+    " '(select max(job_id) from s.t)'}}) }}"
+    f" select job_id, user_id from {PER_USER}",
+    **{
+        f"configured_by_{name}": f"{{{{ config(tags=['a'] if {asked} else []) }}}}"
+        f" select job_id, user_id from {PER_USER}"
+        for name, asked in {
+            "the_context": "context['fl' ~ 'ags'].WHICH == 'run'",
+            "the_builtins": "builtins['flags'].WHICH == 'run'",
+            "the_adapter": "adapter.config.args.which == 'run'",
+            "a_dispatched_macro": "adapter.dispatch('counted')()",
+        }.items()
+    },
+    "configured_by_a_variable": "{% set f = context %}{{ config(tags=['a'] if"
+    " f['fl' ~ 'ags'].WHICH == 'run' else []) }}"
+    f" select job_id, user_id from {PER_USER}",
+    "of_chance_in_a_set": "select {{ set(['job_id', 'user_id']) | first }} from"
+    f" {PER_USER}",
     "reads_the_readers_views": "select test_id from {{ source('readers', 'tests') }}",
     "reads_a_version_as_a_source": "select * from {{ source('kept', 'jobs') }}",
     "reads_a_version_of_another": "select * from {{ source('another', 'jobs') }}",
@@ -336,6 +414,10 @@ PYTHON_THAT_HIDES = {
     "python_of_a_relation_unknown": 'session.table("elsewhere.all_jobs")',
     "python_of_pandas_over_spark": "dbt.ref('unprotected').pandas_api()"
     ".query('(select max(job_id) from small_leaks.all_jobs) > 3').to_spark()",
+    "python_of_a_text_of_pandas": "dbt.ref('unprotected').toPandas()"
+    ".query('@session.table(1).count() > 3', engine='python')",
+    "python_of_a_text_of_pandas_itself": "dbt.ref('unprotected').toPandas()"
+    ".eval('@session.table(1).count()')",
     "python_that_executes": "exec('session.tab' + 'le(1)') or dbt.ref('unprotected')",
 }
 SNAPSHOT = """\
@@ -354,7 +436,18 @@ select job_id, user_id from {{ ref('vw_secure_dataset_jobs') }}
           dbt_valid_to_current="to_date('9999-12-31')") }}
 select job_id, team_id, user_id from {{ ref('vw_secure_dataset_jobs') }}
 {% endsnapshot %}
+{% snapshot a_snapshot_in_another_way %}
+{{ config(unique_key=['user_id', 'job_id'], strategy='mine') }}
+select job_id, user_id from {{ ref('vw_secure_dataset_jobs') }}
+{% endsnapshot %}
 """
+PYTHON_OVER_SOURCES = {
+    "python_over_a_model_as_a_source": 'dbt.source("over", "all_jobs")',
+}
+# A base of a dataset.
+PYTHON_THAT_WRITES = PYTHON_WITHOUT_REF.replace(
+    "return", "dbt.ref('all_jobs').write.saveAsTable('open_jobs')\n    return"
+)
 # What the product makes outside of dbt's graph, declared as sources: its tables.
 OWN_RELATIONS = {
     "readers": (f"{SCHEMA}_readers", {"name": "tests"}),
@@ -401,6 +494,21 @@ SEEDS = {
         }.items()
     ]
 }
+FUNCTIONS = {
+    "functions": [
+        {
+            "name": f"function_{name}",
+            "config": config,
+            "arguments": [{"name": "a", "data_type": "int"}],
+            "returns": {"data_type": "int"},
+        }
+        for name, config in {
+            "of_a_hook": {"post_hook": "create table open_jobs as select 1"},
+            "of_a_grant": {"post_hook": "grant select on table a to owners"},
+            "of_the_command": {},
+        }.items()
+    ]
+}
 # Data tests by name. What one of them finds is stored where its config says so.
 TESTS = {
     "assert_and_store": "{{ config(store_failures=true) }}"
@@ -430,6 +538,10 @@ DOCUMENTED = {
             "name": "int_user_group_ancestors",
             "config": {"post_hook": "grant select on table {{ this }} to owners"},
         },
+        *(
+            {"name": name, "latest_version": 2, "versions": [{"v": 1}, {"v": 2}]}
+            for name in ("versioned", "daily")
+        ),
     ]
 }
 # The findings of each model: rule, path, and what its problem says.
@@ -460,7 +572,56 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             *("base_that_is_granted", "int_user_group_ancestors"),
             *("in_folders", "takes_folders_by_name", "a_snapshot_by_user"),
             *("assert_and_store_by_user", "assert_and_store_nothing"),
+            *("takes_the_columns_of_a_relation", "vw_secure_dataset_only_text"),
+            *("merges_by_either_in_brackets", "clusters_by_a_column"),
+            *("versioned.v1", "versioned.v2", "function_of_a_grant"),
+            "configured_by_a_dispatched_macro",
         )
+    },
+    **{
+        f"hook_{name}": {
+            (UNPROVEN, over(JOBS, f"hook_{name}"), "its hook may write rows: its text")
+        }
+        for name in (
+            *("drops_a_relation", "empties_a_relation", "renames_a_relation"),
+            *("makes_a_schema", "ends_a_run"),
+        )
+    },
+    "drops_a_schema": {
+        (UNPROVEN, over(JOBS, "drops_a_schema"), "its text calls adapter.drop_schema")
+    },
+    "base_that_is_only_text": {(UNPROVEN, "base_that_is_only_text", "it is ephemeral")},
+    "base_that_writes": {(UNPROVEN, "base_that_writes", "its text is made of rows")},
+    "base_that_writes_in_python": {
+        (UNPROVEN, "base_that_writes_in_python", "it may write rows elsewhere")
+    },
+    "reads_the_leaks": {
+        (UNPROVEN, over(JOBS, "reads_the_leaks"), "its text calls adapter.find_leaks")
+    },
+    "reads_the_old_version": {
+        (OWN, over("versioned.v1", "reads_the_old_version"), ALL_USERS)
+    },
+    **{name: {(CARRY, over(JOBS, name), NO_USER)} for name in ("daily.v1", "daily.v2")},
+    "merges_by_a_key_with_more": {
+        (GROUP, over(JOBS, "merges_by_a_key_with_more"), "rows are replaced by")
+    },
+    **{
+        f"configured_by_{name}": {
+            (UNPROVEN, over(JOBS, f"configured_by_{name}"), "its configuration depends")
+        }
+        for name in ("the_context", "the_builtins", "the_adapter", "a_variable")
+    },
+    "a_snapshot_in_another_way": {
+        (UNPROVEN, over(JOBS, "a_snapshot_in_another_way"), "its strategy mine is not")
+    },
+    "function_of_a_hook": {
+        (UNPROVEN, "unknown > function_of_a_hook", "its hook may write rows: create")
+    },
+    "function_of_the_command": {
+        (UNPROVEN, "unknown > function_of_the_command", "its configuration depends")
+    },
+    "python_over_a_model_as_a_source": {
+        (UNPROVEN, over("all_jobs", "python_over_a_model_as_a_source"), PYTHON_MODEL)
     },
     **{
         name: {(UNPROVEN, name, f"its hook may write rows: {text}")}
@@ -487,6 +648,11 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             "asks_for_a_full_refresh": "the command: flags",
             "asks_for_the_clock": "the command: the time",
             "asks_for_the_day": "the command: the time",
+            "asks_for_the_clock_of_a_bound": "the command: the time",
+            "asks_for_the_day_of_a_part": "the command: the time",
+            "asks_for_the_clock_of_a_zone": "the command: the time",
+            "asks_for_its_batch": "the command: model.batch",
+            "asks_for_its_making": "the command: model.created_at",
             "asks_for_a_relation": "which relations are there",
             "asks_for_a_relation_of_the_adapter": "which relations are there",
         }.items()
@@ -597,11 +763,19 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     },
     **{
         name: {(UNPROVEN, over(JOBS, name), "the SQL of its configuration")}
-        for name in ("merges_by_what_others_have", "a_snapshot_by_all")
+        for name in (
+            *(
+                "merges_by_what_others_have",
+                "a_snapshot_by_all",
+                "merges_by_an_old_key",
+            ),
+            *("merges_by_either", "merges_by_a_comment", "clusters_by_a_limit"),
+            "narrows_by_rows_of_all",
+        )
     },
     **{
         name: {(UNPROVEN, over(JOBS, name), "its text is made by chance")}
-        for name in ("of_chance", "of_chance_in_words")
+        for name in ("of_chance", "of_chance_in_words", "of_chance_in_a_set")
     },
     "asks_for_a_relation_by_an_old_name": {
         (
@@ -689,13 +863,25 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
         | {
             **{
                 f"models/{name}.py": WITHOUT_REF.format(text)
-                for name, text in (PYTHON_OVER_OPEN_ROWS | PYTHON_THAT_HIDES).items()
+                for name, text in (
+                    PYTHON_OVER_OPEN_ROWS | PYTHON_OVER_SOURCES | PYTHON_THAT_HIDES
+                ).items()
+            },
+            "models/base_that_writes_in_python.py": PYTHON_THAT_WRITES,
+            "functions/_functions.yml": yaml.safe_dump(FUNCTIONS),
+            **{
+                f"functions/{function['name']}.sql": "{{ config(tags=['a']"
+                " if flags.WHICH == 'run' else []) }}"
+                * ("command" in function["name"])
+                + "a + 1"
+                for function in FUNCTIONS["functions"]
             },
             "models/python_without_ref.py": PYTHON_WITHOUT_REF,
             "models/int_user_group_ancestors.py": PYTHON_WITHOUT_REF,
             "models/_models.yml": yaml.safe_dump(DOCUMENTED | SOURCES),
             "seeds/_seeds.yml": yaml.safe_dump(SEEDS),
-            "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}",
+            "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}"
+            "{% macro default__counted() %}count(*){% endmacro %}",
             "snapshots/a_snapshot.sql": SNAPSHOT,
             **{f"tests/dbt/{name}.sql": text for name, text in TESTS.items()},
             CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + COUNTED + POLICIES),
