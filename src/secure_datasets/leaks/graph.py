@@ -41,6 +41,7 @@ from secure_datasets.leaks.texts import (
 )
 from secure_datasets.sql.expressions import FILE_FORMATS
 
+CONFIG = "secure_datasets_config"
 SECURE = "vw_secure_dataset_"
 # Those that store or publish the rows of the compiled query, and no others. What a data
 # test finds is stored where its config says so.
@@ -122,6 +123,7 @@ class Graph:
         models |= dict(self.only_texts(protected))
         models |= dict(self.hooks_of_runs())
         models |= dict(self.disabled())
+        models |= dict(self.config_by_command())
         return Detector(models, protected).findings()
 
     def is_of_no_model(self, relation: Name) -> bool:
@@ -424,8 +426,11 @@ class Graph:
         )
         if node.resource_type != "seed" and node.language == "sql":
             names |= _named_in_configs(node.raw_code)
-        known, called = set(), names
-        # And what the macros ask that are called for it.
+        return self.commands_asked(names)
+
+    def commands_asked(self, names: set[str]) -> list[str]:
+        """Return what of the command is among names, or what macros so called ask."""
+        names, called, known = set(names), set(names), set()
         while called - known:
             known |= called
             called = set().union(
@@ -438,6 +443,12 @@ class Graph:
             )
             names |= called
         return sorted(names & {*COMMAND, "adapter", "builtins", "context"})
+
+    def config_by_command(self) -> Iterator[tuple[str, Model]]:
+        """Yield the config itself, if another command might protect other rows."""
+        if names := self.commands_asked({CONFIG}):
+            told = f"what is protected depends on the command: {', '.join(names)}"
+            yield CONFIG, Model(CONFIG, None, unproven=told)
 
     def reads(self, key: str) -> Iterator[str]:
         """Yield what a node reads; what an ephemeral model reads, its readers read."""

@@ -836,6 +836,30 @@ def test_Z4_chance_in_a_macro_that_a_macro_calls_is_found():
     assert graph.chance(model) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("datasets: {{ '{}' if flags.WHICH == 'run' else 'tests: false' }}", "flags"),
+        ("datasets: {{ '{}' if context['fl' ~ 'ags'] else '' }}", "context"),
+        ("datasets: {{ bank.chosen() }}", "invocation_id"),
+        ("datasets: {{ adapter.dispatch('chosen', 'bank')() }}", "invocation_id"),
+        ("datasets: {{ '{}' if var('strict', true) else 'tests: false' }}", None),
+    ],
+)
+def test_Z4_a_config_that_depends_on_the_command_is_found(text, asked):
+    def macro(name: str, text: str) -> SimpleNamespace:
+        text = f"{{% macro {name}() %}}{text}{{% endmacro %}}"
+        return SimpleNamespace(name=name, package_name="bank", macro_sql=text)
+
+    config = macro("default__secure_datasets_config", text)
+    chosen = macro("default__chosen", "{{ invocation_id }}")
+    graph = Graph.__new__(Graph)
+    graph.manifest = SimpleNamespace(macros={"a": config, "b": chosen})
+    found = [model.unproven for _, model in graph.config_by_command()]
+    told = f"what is protected depends on the command: {asked}"
+    assert found == ([told] if asked else [])
+
+
 def compiled_queries(folder: Path, dbt, manifest=None) -> dict[str, str]:
     """Compile the detector without Spark; return the text of the model and the test."""
     names = ("leaks", "assert_nothing_leaks")
