@@ -41,10 +41,14 @@ def what_python_writes_by(code: str) -> str | None:
         tree = ast.parse(code)
     except SyntaxError:
         return "it can not be parsed"
-    queries = {
+    # Queries, and modules such as `pyspark.sql`.
+    known = {
         id(node.func)
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and _is_query(node)
+    }
+    known |= {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and (node.id in HIDING or node.id[:2] == "__"):
@@ -52,7 +56,7 @@ def what_python_writes_by(code: str) -> str | None:
         if isinstance(node, ast.Attribute) and (
             node.attr in WRITERS
             or node.attr[:1] == "_"
-            or (node.attr == "sql" and id(node) not in queries)
+            or (node.attr == "sql" and id(node) not in known)
         ):
             return node.attr
     return None

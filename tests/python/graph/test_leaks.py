@@ -23,6 +23,7 @@ from secure_datasets.engines.duckdb import DuckDB, Rows
 from secure_datasets.leaks.audience import ADMINISTRATORS
 from secure_datasets.leaks.graph import Graph, _is_rendered
 from secure_datasets.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
+from secure_datasets.leaks.python import what_python_writes_by
 
 SCHEMA = "small_leaks"
 CONFIG = """\
@@ -834,6 +835,23 @@ def test_Z4_chance_in_a_macro_that_a_macro_calls_is_found():
     # The product's own are known.
     chosen.package_name = "secure_datasets"
     assert graph.chance(model) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "by"),
+    [
+        ("rows.write.saveAsTable('a')", "saveAsTable"),
+        ("rows.toPandas().to_sql('a', connection)", "to_sql"),
+        ("session.sql('create table a as select 1 as b')", "sql"),
+        ("f = session.sql\nf('create table a as select 1 as b')", "sql"),
+        ("session._jsparkSession", "_jsparkSession"),
+        ("exec('a')", "exec"),
+        ("session.sql('select 1 as a')", None),
+        ("pyspark.sql.functions.to_date('a')", None),
+    ],
+)
+def test_Z4_a_writer_in_a_python_model_with_rules_is_found(code, by):
+    assert what_python_writes_by(code) == by
 
 
 @pytest.mark.parametrize(
