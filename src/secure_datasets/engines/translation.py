@@ -975,4 +975,4 @@ def _check_text(tree: exp.Expression) -> str | None:
             place.replace(both)
         else:
             place.replace(exp.Paren(this=exp.Is(this=both, expression=exp.null())))
-    return tree.sql("duckdb", comments=False) if found else None
+    return tree.sql("duckdb", comments=False, copy=False) if found else None
