@@ -371,6 +371,52 @@ s.seed as e where i.user_id = o.user_id)
 
 select p.user_id, (select count(*) from s.people as q where exists (select 1 from
 s.jobs as j where j.user_id = q.user_id)) as n from s.people as p
+
+with x as (select user_id as a, user_id as b from s.jobs union all select team_id,
+user_id from s.people) select x.b as user_id, r.job_id from x join s.runs r on x.a =
+r.user_id
+
+with x as (select user_id as a, user_id as b, job_id from s.runs union all select
+team_id, user_id, 0 from s.people) select b as user_id, sum(job_id) over (partition by
+a) as n from x
+
+with x as (select user_id as a, user_id as b, job_id from s.runs union all select
+team_id, user_id, 0 from s.people) select b as user_id, job_id from x where a in
+(select user_id from s.runs)
+
+with x as (select user_id as a, user_id as b from s.jobs union all select team_id,
+user_id from s.people) select x.b as user_id, (select count(*) from s.runs r where
+r.user_id = x.a) as n from x
+
+select p.user_id, r.job_id from s.people p left join s.jobs j on p.user_id = j.user_id
+and p.team_id = j.user_id join s.runs r on r.user_id = p.team_id
+
+select p.user_id, r.job_id from s.people p left anti join s.jobs j on p.user_id =
+j.user_id and p.team_id = j.user_id join s.runs r on r.user_id = p.team_id
+
+select p.user_id, r.job_id from s.jobs j right join s.people p on p.user_id = j.user_id
+and p.team_id = j.user_id join s.runs r on r.user_id = p.team_id
+
+select coalesce(p.user_id, j.user_id) as user_id, r.job_id from s.people p full join
+s.jobs j on p.user_id = j.user_id and p.team_id = j.user_id join s.runs r on r.user_id =
+coalesce(p.team_id, j.user_id)
+
+select coalesce(p.user_id, j.user_id) as user_id, r.job_id from s.jobs j full join
+s.people p on p.user_id = j.user_id and p.team_id = j.user_id join s.runs r on r.user_id
+= coalesce(p.team_id, j.user_id)
+
+select q.user_id, r.job_id from (select user_id, team_id from s.people except select
+user_id as u, user_id as w from s.jobs) q join s.runs r on r.user_id = q.team_id
+
+with recursive t as (select user_id as a, team_id as b, 0 n from s.people union all
+select t.a, t.b, n + 1 from t join s.jobs j on j.user_id = t.a and j.user_id = t.b where
+n < 2) select t.a as user_id, r.job_id from t join s.runs r on r.user_id = t.b
+
+select * from (select job_id, user_id, team_id, actor_user_id from s.jobs) as t(user_id,
+job_id, team_id, z) pivot (max(job_id) for team_id in (1 as a, 2 as b))
+
+with c as (select job_id, user_id, team_id, actor_user_id from s.jobs) select * from c
+as t(user_id, job_id, team_id, z) pivot (max(job_id) for team_id in (1 as a, 2 as b))
 """
 
 # Models that leak nothing: none of them may be a finding.
@@ -638,4 +684,23 @@ select b.user_id, b.job_id from s.jobs as a full join s.runs as b on a.user_id =
 b.user_id where b.job_id in (1, 2)
 
 select a.user_id, b.job_id from s.jobs as a, s.runs as b where a.user_id <=> b.user_id
+
+select user_id, job_id from (select user_id, user_id as owner, job_id from s.jobs union
+all select user_id, team_id, 0 from s.people)
+
+select p.user_id, j.job_id from s.people p left join s.jobs j on p.user_id = j.user_id
+and p.team_id = j.user_id
+
+select r.user_id, x.job_id from (select user_id, user_id as owner, job_id from s.jobs
+union all select user_id, user_id as u, job_id from s.runs) x join s.runs r on
+r.user_id = x.owner
+
+select * from (select user_id, job_id, team_id from s.jobs) as t(user_id, n, team_id)
+pivot (max(n) for team_id in (1 as a, 2 as b))
+
+select user_id, count(*) n from s.jobs group by user_id, 1.0
+
+select user_id, count(*) n from s.jobs group by user_id, 1e0, 1.5
+
+select user_id, struct(*) as r from s.jobs
 """

@@ -202,6 +202,10 @@ class Detector:
             rows = tree_rows(tree, resolve)
         except NotUnderstood as reason:
             return self.unproven(key, model, str(reason), read)
+        except Exception as error:
+            # What the proof did not foresee is no proof either.
+            reason = f"the proof of it failed: {type(error).__name__}"
+            return self.unproven(key, model, reason, read)
         columns = rows.columns if model.is_as_made else None
         if not rows.reads:
             return State(replace(rows, columns=columns, keys=frozenset()))

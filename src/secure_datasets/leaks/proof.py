@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
@@ -38,6 +38,8 @@ OWN = "rules-of-its-own"
 UNPROVEN = "cannot-be-proven"
 Ref = tuple[str, str]
 Name = tuple[str, str]
+# The name of a column, alone or after that of its relation.
+Key = TypeVar("Key", str, Ref)
 
 # Columns that a file or a table format adds: they tell of the places of rows.
 HIDDEN = names(
@@ -114,6 +116,9 @@ UNKNOWN_TYPES = {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
 # A recursive CTE over as many relations settles in fewer steps.
 MAXIMAL_STEPS = 20
 
+# Statements that write no rows.
+UPKEEP = (exp.Grant, exp.Revoke, exp.Analyze, exp.Comment, exp.Refresh)
+UPKEEP_COMMANDS = {"ANALYZE", "OPTIMIZE", "VACUUM", "REFRESH", "MSCK", "MSCK REPAIR"}
 
 # Of a parsed query: whether commas stand between relations.
 COMMAS = "commas"
@@ -545,6 +550,8 @@ class Query:
             raise NotUnderstood("the branches of a union are not equally wide")
         keys = frozenset(columns[n] for n in places or () if n < len(columns))
         keys = frozenset(key for key in keys - inexact if columns.count(key) == 1)
+        if not (left.reads and right.reads):
+            keys = frozenset(_one_of(keys))
         if not keys:
             text = "the branches of a union have no user_id of their own in one place"
             problem = problem or Problem(CARRY, text, reads)
@@ -651,7 +658,8 @@ class Query:
             rows = self.generated(node.this, scope, ctes)
         else:
             rows = self.generated(node, scope, ctes)
-        return name, _renamed(rows, alias)
+        # Before a pivot the alias has renamed what it turns.
+        return name, rows if node.args.get("pivots") else _renamed(rows, alias)
 
     def table(self, node: exp.Table, ctes: Mapping[str, Rows]) -> Rows:
         """Return the rows of a CTE or a relation."""
@@ -669,7 +677,9 @@ class Query:
 
     def pivoted(self, rows: Rows, node: exp.Expression) -> Rows:
         """Return the rows as the pivots of a relation or a subquery make them."""
-        for pivot in node.args.get("pivots") or []:
+        for number, pivot in enumerate(node.args.get("pivots") or []):
+            # The alias before a pivot renames what the pivot turns.
+            rows = rows if number else _renamed(rows, node.args.get("alias"))
             rows = self.turned(rows, pivot)
         return rows
 
@@ -771,6 +781,13 @@ class Query:
             strict = _paired(scope, alias, equalities(on, null_safe=False)) + using
             nulls = scope.null_or_keys
             both = [(a, b) for a, b in strict if a in nulls and b in right_keys]
+        # Columns of open rows that are kept without a match need not be equal.
+        if way in ("LEFT", "ANTI", "FULL") and not left_reads:
+            one = _one_of({a for a, _ in both})
+            both = [(a, b) for a, b in both if a in one]
+        elif way in ("RIGHT", "FULL") and not rows.reads:
+            one = _one_of({b for _, b in both})
+            both = [(a, b) for a, b in both if b in one]
         left = left_keys if left_reads else {a for a, _ in both}
         right = right_keys if rows.reads else {b for _, b in both}
         scope.reads = left_reads | rows.reads
@@ -970,8 +987,9 @@ class Query:
             }
         # A star moves the places of the outputs after it.
         has_star = any(output.is_star for output in node.expressions)
-        if isinstance(term, exp.Literal) and not term.is_string and not has_star:
-            place = int(term.this) - 1
+        is_place = isinstance(term, exp.Literal) and not term.is_string
+        if is_place and term.name.isdigit() and not has_star:
+            place = int(term.name) - 1
             term = node.expressions[place] if place < len(node.expressions) else term
         found = scope.ref_of(term)
         if found is None and isinstance(term, exp.Column) and not term.table:
@@ -1089,11 +1107,14 @@ class Query:
         name = _name_of(output)
         value = output.this if isinstance(output, exp.Alias) else output
         if isinstance(value, exp.Struct):
-            fields = [part.this.name.lower() for part in value.expressions]
+            parts = [p for p in value.expressions if isinstance(p, exp.PropertyEQ)]
+            # A star may have a field of the same name.
+            are_all = len(parts) == len(value.expressions)
+            fields = [part.this.name.lower() for part in parts]
             return [name], {
                 f"{name}{FIELD}{field}"
-                for part, field in zip(value.expressions, fields, strict=True)
-                if isinstance(part, exp.PropertyEQ) and fields.count(field) == 1
+                for part, field in zip(parts, fields, strict=True)
+                if are_all and fields.count(field) == 1
                 if scope.key_of(part.expression)
             }
         return [name], {name} if scope.key_of(output) else set()
@@ -1156,6 +1177,11 @@ def _paired(
         if a and b and a[0] is b[0] is scope
         if (a[1][0] == alias) != (b[1][0] == alias)
     ]
+
+
+def _one_of(keys: Iterable[Key]) -> set[Key]:
+    """Return one of the keys, user_id if it is among them: in open rows they differ."""
+    return set(sorted(keys, key=lambda key: (USER not in (key, key[-1]), key))[:1])
 
 
 def _add_alias(scope: Scope, alias: str, rows: Rows) -> None:
@@ -1552,14 +1578,28 @@ def is_of_a_row(sql: str) -> bool:
 def is_upkeep(sql: str) -> bool:
     """Whether a statement looks after a table and writes no rows."""
     try:
-        trees = [t for t in sqlglot.parse(sql, dialect=DIALECT) if t is not None]
-    except SqlglotError:
+        tokens, tree = tokens_and_tree(sql)
+        _check_hints(sql, tokens)
+    except NotUnderstood:
         return False
-    commands = {"ANALYZE", "OPTIMIZE", "VACUUM", "REFRESH", "MSCK"}
-    return all(
-        isinstance(tree, (exp.Grant, exp.Analyze, exp.Comment, exp.Refresh))
-        or (isinstance(tree, exp.Command) and tree.name.upper() in commands)
-        for tree in trees
+    if isinstance(tree, exp.Command):
+        return tree.name.upper() in UPKEEP_COMMANDS
+    if isinstance(tree, exp.Alter):
+        actions = tree.args.get("actions") or []
+        is_of_table = actions and tree.args.get("kind") == "TABLE"
+        return bool(is_of_table) and all(map(_tells, actions))
+    return isinstance(tree, UPKEEP)
+
+
+def _tells(action: exp.Expression) -> bool:
+    """Whether what is altered of a table is a property, or a column's comment."""
+    given = {name for name, value in action.args.items() if value}
+    if isinstance(action, exp.AlterColumn):
+        return given == {"this", "comment"}
+    return (
+        isinstance(action, exp.AlterSet)
+        and given == {"expressions"}
+        and all(isinstance(each, exp.Properties) for each in action.expressions)
     )
 
 

@@ -10,7 +10,9 @@ from leak_attacks import ATTACKS, CLEAN
 from leak_cases import LEAKING, NOT_PROVEN, PROVEN, verdict
 from random_models import COLUMNS, PROTECTED, SCHEMA, judged
 
-from secure_datasets.leaks.proof import UNPROVEN
+from secure_datasets.leaks import detector
+from secure_datasets.leaks.detector import Detector, Model, Protected
+from secure_datasets.leaks.proof import UNPROVEN, is_upkeep
 from secure_datasets.sql.functions import AGGREGATES, GENERATORS, WINDOW_FUNCTIONS
 from secure_datasets.sql.scalar_functions import SCALARS
 
@@ -38,6 +40,53 @@ def test_Z4_finds_a_model_that_leaks_by(query):
 @pytest.mark.parametrize("query", CLEAN.strip().split("\n\n"))
 def test_Z4_is_silent_about_a_model_that_leaks_nothing(query):
     assert verdict(query) is None
+
+
+UPKEEP = [
+    "grant select on table s.jobs to owners",
+    "revoke select on table s.jobs from owners",
+    "/* once a day */ analyze table s.jobs compute statistics -- for all columns",
+    "msck repair table s.jobs",
+    "comment on table s.jobs is 'jobs'",
+    "alter table s.jobs set tblproperties ('made_by' = 'dbt')",
+    "alter table s.jobs alter column job_id comment 'the job'",
+]
+NO_UPKEEP = [
+    "create table t as select * from s.jobs",
+    "/* was: /*+ x */ create table t as select * from s.jobs -- */",
+    "analyze table s.jobs compute statistics; insert into t select * from s.jobs",
+    "analyze table ${name} compute statistics",
+    "-- analyze",
+    "alter table s.jobs set location '/elsewhere'",
+    "alter table s.jobs alter column user_id type string",
+    "alter table s.jobs rename to s.people",
+    "alter view s.mine as select * from s.jobs",
+]
+
+
+@pytest.mark.parametrize("hook", UPKEEP)
+def test_Z4_a_hook_may(hook):
+    assert is_upkeep(hook)
+
+
+@pytest.mark.parametrize("hook", NO_UPKEEP)
+def test_Z4_a_hook_may_not(hook):
+    assert not is_upkeep(hook)
+
+
+def test_Z4_where_the_proof_fails_nothing_is_proven(monkeypatch):
+    def fail(*_):
+        raise LookupError
+
+    monkeypatch.setattr(detector, "tree_rows", fail)
+    models = {
+        "jobs": Model("jobs", ("s", "jobs")),
+        "mine": Model("mine", ("s", "mine"), ("select user_id from s.jobs",)),
+    }
+    found = Detector(
+        models, Protected({"jobs": None}, frozenset(), frozenset(("jobs",)))
+    ).findings()
+    assert [(f.rule, f.path) for f in found] == [(UNPROVEN, ("jobs", "mine"))]
 
 
 @pytest.mark.parametrize("name", sorted(AGGREGATES | WINDOW_FUNCTIONS | GENERATORS))
