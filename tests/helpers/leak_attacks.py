@@ -417,6 +417,52 @@ job_id, team_id, z) pivot (max(job_id) for team_id in (1 as a, 2 as b))
 
 with c as (select job_id, user_id, team_id, actor_user_id from s.jobs) select * from c
 as t(user_id, job_id, team_id, z) pivot (max(job_id) for team_id in (1 as a, 2 as b))
+
+select a.user_id, b.job_id from s.jobs a join s.runs b on cast(a.user_id as decimal(20))
+= cast(b.user_id as string)
+
+select a.user_id, b.job_id from (select cast(user_id as decimal(20)) as user_id, job_id
+from s.jobs) a join (select cast(user_id as string) as user_id, job_id from s.runs) b
+using (user_id)
+
+select a.user_id, a.job_id from s.jobs a where exists (select 1 from s.runs r where
+cast(r.user_id as string) = cast(a.user_id as decimal(20)))
+
+select a.user_id, a.job_id from s.jobs a where cast(a.user_id as string) in (select
+cast(user_id as decimal(19)) from s.runs)
+
+select cast(user_id as string) as user_id, job_id from s.jobs union all select
+cast(user_id as decimal(20)), job_id from s.runs
+
+select user_id, job_id from s.jobs union all select f.n, 0 from (select struct(double(1)
+as n) as f)
+
+select user_id, job_id from s.jobs union all select f['a'], 0 from (select map('a',
+double(1)) as f)
+
+select user_id, job_id from s.jobs union all select n, 0 from (select f.* from (select
+struct(double(1) as n) as f))
+
+select user_id, job_id from s.jobs union all select f.*, 0 from (select struct(double(1)
+as n) as f)
+
+select user_id, job_id from s.jobs union all select hypot(1, 2), 0
+
+select user_id, job_id from s.jobs union all select rint(team_id), 0 from s.people
+
+select user_id, job_id from s.jobs union all select try_avg(team_id), 0 from s.people
+
+select user_id, job_id from s.jobs union all select from_json(name, 'a double').a, 0
+from s.people
+
+select user_id, job_id from s.jobs union all select x, 0 from s.people lateral view
+explode(array(float(0))) t as x
+
+select user_id, job_id from s.jobs union all select x, 0 from (select
+explode(array(float(0))) as x)
+
+select user_id from s.jobs union all select a from (select name, team_id from s.people)
+pivot (avg(name) for team_id in (1 as a))
 """
 
 # Models that leak nothing: none of them may be a finding.
@@ -703,4 +749,31 @@ select user_id, count(*) n from s.jobs group by user_id, 1.0
 select user_id, count(*) n from s.jobs group by user_id, 1e0, 1.5
 
 select user_id, struct(*) as r from s.jobs
+
+select user_id, n from (select cast(user_id as decimal(20)) as user_id, count(*) n from
+s.jobs group by user_id)
+
+select user_id, job_id from s.jobs union all select cast(f.n as bigint), 0 from (select
+struct(double(1) as n) as f)
+
+select user_id, job_id from s.jobs union all select user_id, 0 from s.seed
+
+select user_id, job_id from s.jobs union all select s.user_id, 0 from s.seed s
+
+select user_id, job_id from s.jobs union all select * from s.seed
+
+select user_id, job_id from s.jobs union all select coalesce(max(user_id), 0), 0 from
+s.people
+
+select user_id, job_id from s.jobs union all select id, 0 from range(3)
+
+select user_id, job_id from s.jobs union all select 0, 1.5
+
+select user_id, job_id from s.jobs union all select null, null
+
+select p.user_id, j.n from (select bigint(team_id + 1) as user_id from s.people) p left
+join (select user_id, count(*) n from s.jobs group by user_id) j on j.user_id =
+p.user_id
+
+select * from (select user_id, explode(array(1, 2)) as item from s.jobs)
 """

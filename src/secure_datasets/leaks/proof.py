@@ -108,8 +108,19 @@ HINTS = names(
     """
 )
 DIGITS_OF_BIGINT = 19
-LARGEST_PRECISION = 38
-FLOATS = {exp.DataType.Type.FLOAT, exp.DataType.Type.DOUBLE}
+# Beside a text, Spark compares a decimal as a double too.
+INEXACT = {
+    exp.DataType.Type.FLOAT,
+    exp.DataType.Type.DOUBLE,
+    exp.DataType.Type.DECIMAL,
+}
+# Calls whose value has the type of what they are given, and those that give integers.
+OF_A_GIVEN_TYPE = (
+    *(exp.Coalesce, exp.If, exp.Case, exp.Nullif, exp.Greatest, exp.Least, exp.Abs),
+    *(exp.Max, exp.Min, exp.First, exp.Last, exp.AnyValue, exp.ArgMax, exp.ArgMin),
+    *(exp.FirstValue, exp.LastValue, exp.Lag, exp.Lead, exp.Sum, exp.Ceil, exp.Floor),
+)
+OF_INTEGERS = names("bigint hash pmod smallint tinyint xxhash64")
 # So the parser's annotator ends on a call that it does not expect.
 UNTYPED = (SqlglotError, LookupError, AttributeError, TypeError, ValueError)
 UNKNOWN_TYPES = {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
@@ -146,9 +157,9 @@ class Rows:
     reads     the protected relations that they come from; empty: the rows are open
     problem   why there is no key, though the rows are protected
     odd       the columns that may not be spelt in lower case
-    inexact   the columns that may hold floating-point numbers, or decimals with no
-              room for an id: to compare an id with one, Spark makes it one too, and
-              the ids of two users the same, or null
+    inexact   the columns that may hold floating-point numbers or decimals: to compare
+              an id with one, Spark may make it a double too, and the ids of two users
+              the same; with ANY all that are not keys
     """
 
     columns: tuple[str, ...] | None
@@ -162,8 +173,17 @@ class Rows:
         """Whether the column is surely there."""
         return column in self.keys or column in (self.columns or ())
 
+    def is_inexact(self, column: str) -> bool:
+        """Whether a column may hold what makes the ids of two users the same."""
+        is_any = ANY in self.inexact and column not in self.keys
+        return is_any or column in self.inexact
+
 
 OPEN = Rows(columns=None)
+# In place of the names of columns.
+ANY = "*"
+# What a query makes that is not followed: its columns may be of any type.
+NOT_FOLLOWED = Rows(columns=None, inexact=frozenset((ANY,)))
 # What stands between the name of a struct and its field, in no name of a column.
 FIELD = "\0"
 Resolve = Callable[[Name], Rows | None]
@@ -271,17 +291,24 @@ class Scope:
         ref = (having[0], f"{struct}{FIELD}{column.name.lower()}") if having else None
         return (self, ref) if len(having) == 1 and ref in self.keys else None
 
-    def ref_of(self, node: exp.Expression | None) -> tuple[Scope, Ref] | None:
-        """Return the column that an expression is, whatever its type."""
+    def ref_of(
+        self, node: exp.Expression | None, is_compared: bool = True
+    ) -> tuple[Scope, Ref] | None:
+        """Return the column that an expression is, whatever its type.
+
+        A key that is a decimal tells users apart, unless it is compared.
+        """
         if isinstance(node, (exp.Paren, exp.Alias)):
-            return self.ref_of(node.this)
+            return self.ref_of(node.this, is_compared)
         if isinstance(node, exp.Column):
             found = self.find(node)
-            return None if found and found[0].is_inexact_column(found[1]) else found
+            if found and found[0].is_inexact_column(found[1]):
+                return None if is_compared or found[1] not in found[0].keys else found
+            return found
         if isinstance(node, exp.Subquery) and (value := _value_of(node)) is not None:
-            return self.ref_of(value)
-        if isinstance(node, exp.Cast) and _keeps_apart(node):
-            return self.ref_of(node.this)
+            return self.ref_of(value, is_compared)
+        if isinstance(node, exp.Cast) and _keeps_apart(node, is_compared):
+            return self.ref_of(node.this, is_compared)
         if isinstance(node, exp.Coalesce):
             found = [self.ref_of(part) for part in (node.this, *node.expressions)]
             refs = frozenset(ref for scope, ref in filter(None, found) if scope is self)
@@ -295,30 +322,36 @@ class Scope:
     def is_inexact_column(self, ref: Ref) -> bool:
         """Whether a column may hold what makes the ids of two users the same."""
         alias, name = ref
-        return alias in self.sources and name in self.sources[alias].inexact
+        return alias in self.sources and self.sources[alias].is_inexact(name)
 
     def is_inexact(self, node: exp.Expression) -> bool:
         """Whether an expression may give what makes the ids of two users the same."""
         if isinstance(node, exp.Column):
+            # What is not found may be a field of a struct.
             found = self.find(node)
-            return found is not None and found[0].is_inexact_column(found[1])
+            if found is None:
+                return bool(node.table) or self.is_not_followed()
+            return found[0].is_inexact_column(found[1])
         try:
             whole = annotate_types(node.copy(), dialect=DIALECT)
         except UNTYPED:
             return True
         known = whole.unalias().type
         if known and known.this not in UNKNOWN_TYPES:
-            return _makes_ids_one(known)
+            return known.this in INEXACT
         return any(
-            isinstance(part, exp.Div)
-            or (part.type is not None and _makes_ids_one(part.type))
+            _may_be_inexact(part)
             or (isinstance(part, exp.Column) and self.is_inexact(part))
             for part in whole.walk()
         )
 
+    def is_not_followed(self) -> bool:
+        """Whether a column here may be one of any type."""
+        return any(ANY in rows.inexact for rows in self.sources.values())
+
     def key_of(self, node: exp.Expression | None) -> Ref | None:
         """Return the key of this scope that an expression is."""
-        found = self.ref_of(node)
+        found = self.ref_of(node, is_compared=False)
         return (
             found[1] if found and found[0] is self and found[1] in self.keys else None
         )
@@ -348,10 +381,10 @@ def _value_of(node: exp.Subquery) -> exp.Expression | None:
     return None if has_more else select.expressions[0]
 
 
-def _keeps_apart(cast: exp.Cast) -> bool:
+def _keeps_apart(cast: exp.Cast, is_compared: bool) -> bool:
     """Whether a cast of a user's id makes no two users one."""
     kept, types = {"this", "to"}, {exp.DataType.Type.BIGINT, exp.DataType.Type.TEXT}
-    if not cast.args.get("safe") and _has_room(cast.to):
+    if not is_compared and not cast.args.get("safe") and _has_room(cast.to):
         types |= {exp.DataType.Type.DECIMAL}
     if cast.args.get("safe"):
         # By try_cast what is no number is null; a text can be made of anything.
@@ -363,24 +396,19 @@ def _keeps_apart(cast: exp.Cast) -> bool:
 
 def _has_room(data_type: exp.DataType) -> bool:
     """Whether a decimal has as many digits before the point as a bigint."""
-    digits = _digits_of(data_type)
+    digits = [int(n.name) for n in data_type.expressions if n.name.isdigit()]
     return bool(digits) and digits[0] - sum(digits[1:]) >= DIGITS_OF_BIGINT
 
 
-def _digits_of(data_type: exp.DataType) -> list[int]:
-    """Return how many digits a decimal has, and how many after its point."""
-    return [int(part.name) for part in data_type.expressions if part.name.isdigit()]
-
-
-def _makes_ids_one(data_type: exp.DataType) -> bool:
-    """Whether ids that are compared as values of a type may become one, or null."""
-    if data_type.this in FLOATS:
+def _may_be_inexact(part: exp.Expression) -> bool:
+    """Whether a part of an expression may give floating-point numbers or decimals."""
+    if isinstance(part, (exp.Div, exp.Bracket, exp.Dot)):
         return True
-    if data_type.this is not exp.DataType.Type.DECIMAL:
-        return False
-    digits = _digits_of(data_type)
-    # Spark gives up digits before the point where it can't have all.
-    return len(digits) > 1 and digits[1] > LARGEST_PRECISION - DIGITS_OF_BIGINT - 1
+    if part.type is not None and part.type.this not in UNKNOWN_TYPES:
+        return part.type.this in INEXACT
+    if isinstance(part, exp.Anonymous):
+        return part.name.lower() not in OF_INTEGERS
+    return isinstance(part, exp.Func) and not isinstance(part, OF_A_GIVEN_TYPE)
 
 
 def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
@@ -432,7 +460,7 @@ class Query:
         except NotUnderstood:
             if not isinstance(node, exp.Query) or self.reads_protected(node, ctes):
                 raise
-            return OPEN
+            return NOT_FOLLOWED
 
     def reads_protected(self, node: exp.Query, ctes: Mapping[str, Rows]) -> bool:
         """Whether a relation or CTE that a query names may be protected."""
@@ -708,7 +736,8 @@ class Query:
         made = _unpivoted(pivot) if is_unpivot else _pivoted(pivot)
         left = [column for column in rows.columns if column not in gone]
         keys = rows.keys & set(left) - set(made)
-        rows = replace(rows, columns=(*left, *made), keys=keys)
+        inexact = rows.inexact | frozenset(made)
+        rows = replace(rows, columns=(*left, *made), keys=keys, inexact=inexact)
         if rows.reads and not keys:
             word = "an unpivot" if is_unpivot else "a pivot"
             text = f"{word} without the protected user_id among the columns it leaves"
@@ -727,7 +756,7 @@ class Query:
             raise NotUnderstood(f"{_text(node)} is no relation and no generator")
         for part in parts:
             self.scan(part, scope, ctes)
-        return OPEN
+        return NOT_FOLLOWED if _is_generator(node) else OPEN
 
     def join(
         self,
@@ -765,7 +794,7 @@ class Query:
             (found[1], (alias, name))
             for name, found in left_of.items()
             if found and found[0] is scope
-            if not scope.is_inexact_column(found[1]) and name not in rows.inexact
+            if not scope.is_inexact_column(found[1]) and not rows.is_inexact(name)
         ]
         # A relation that joins later goes before a field of the same name.
         here = {"", *scope.sources}
@@ -914,7 +943,8 @@ class Query:
         looked_up = [
             ref[1]
             for value, column in zip(values, rows.columns, strict=True)
-            if column in rows.keys and (ref := scope.ref_of(value)) and ref[0] is scope
+            if column in rows.keys and not rows.is_inexact(column)
+            if (ref := scope.ref_of(value)) and ref[0] is scope
         ]
         if scope.reads:
             return any(ref in {*scope.keys, *scope.null_or_keys} for ref in looked_up)
@@ -1046,7 +1076,9 @@ class Query:
                 inexact |= {
                     name for of in scope.sources.values() for name in of.inexact
                 }
-            elif names and scope.is_inexact(output):
+            elif names is None:
+                inexact.add(ANY)
+            elif scope.is_inexact(output):
                 inexact |= set(names)
             if names is None:
                 columns = None
@@ -1205,10 +1237,13 @@ def _close(
 
 def _inexact_of(left: Rows, right: Rows) -> frozenset[str]:
     """Return the columns of two branches where either has floating-point numbers."""
-    if left.columns is None or right.columns is None:
-        return left.inexact
+    if left.columns is None:
+        return left.inexact | right.inexact
+    if right.columns is None:
+        is_any = ANY in right.inexact
+        return left.inexact | frozenset(left.columns if is_any else ())
     pairs = zip(left.columns, right.columns, strict=False)
-    return frozenset(a for a, b in pairs if a in left.inexact or b in right.inexact)
+    return frozenset(a for a, b in pairs if left.is_inexact(a) or right.is_inexact(b))
 
 
 def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set[str]]:
@@ -1427,7 +1462,8 @@ def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
     if rows.columns is None or len(rows.columns) != len(names):
         if rows.reads:
             raise NotUnderstood("the columns that an alias renames are not known")
-        return Rows(columns=names)
+        is_any = ANY in rows.inexact
+        return Rows(columns=names, inexact=frozenset(names if is_any else ()))
     pairs = list(zip(names, rows.columns, strict=True))
     return replace(
         rows,
@@ -1435,7 +1471,7 @@ def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
         keys=frozenset(
             new for new, old in pairs if old in rows.keys and names.count(new) == 1
         ),
-        inexact=frozenset(new for new, old in pairs if old in rows.inexact),
+        inexact=frozenset(new for new, old in pairs if rows.is_inexact(old)),
     )
 
 
