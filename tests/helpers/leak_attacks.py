@@ -463,6 +463,19 @@ explode(array(float(0))) as x)
 
 select user_id from s.jobs union all select a from (select name, team_id from s.people)
 pivot (avg(name) for team_id in (1 as a))
+
+select user_id, name like any (select max(name) from s.jobs) n from s.jobs
+
+select user_id, any(job_id > 1) n from s.jobs where 'a' like any ('a', 'b')
+
+select jobs.user_id, j.job_id from s.people jobs, lateral (select jobs.user_id, job_id
+from (s.jobs)) j
+
+select j.user_id from s.jobs j where exists (select 1 from s.runs r where r.user_id in
+(j.user_id, j.team_id))
+
+select j.user_id from s.jobs j where exists (select 1 from s.runs r where r.user_id not
+in (j.user_id))
 """
 
 # Models that leak nothing: none of them may be a finding.
@@ -776,4 +789,12 @@ join (select user_id, count(*) n from s.jobs group by user_id) j on j.user_id =
 p.user_id
 
 select * from (select user_id, explode(array(1, 2)) as item from s.jobs)
+
+select user_id, x'1f' as b from s.jobs where 'a' like any ('a','b') and 'a' ilike all
+('a','b') and 'a' not like any ('b')
+
+select j.user_id, r.job_id from (s.jobs) j join (s.runs) as r on j.user_id = r.user_id
+
+select j.user_id from s.jobs j where exists (select 1 from s.runs r where r.user_id in
+(j.user_id))
 """

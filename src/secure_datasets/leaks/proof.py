@@ -65,7 +65,15 @@ ROW_EXPRESSIONS = (
     *(exp.Tuple, exp.Bracket, exp.Slice, exp.Distinct, exp.Filter, exp.Where),
     *(exp.WithinGroup, exp.Window, exp.WindowSpec, exp.IgnoreNulls, exp.RespectNulls),
     *(exp.AtTimeZone, exp.PropertyEQ, exp.Exists, exp.Subquery),
-    *(exp.RawString, exp.JSONPath, exp.JSONPathPart, exp.FromTimeZone),
+    *(
+        exp.RawString,
+        exp.HexString,
+        exp.Any,
+        exp.All,
+        exp.JSONPath,
+        exp.JSONPathPart,
+        exp.FromTimeZone,
+    ),
 )
 GENERATOR_NODES = (exp.UDTF, exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
 # Window functions that the parser does not count among the aggregates.
@@ -381,6 +389,12 @@ def _value_of(node: exp.Subquery) -> exp.Expression | None:
     return None if has_more else select.expressions[0]
 
 
+def _is_bare_relation(node: exp.Expression) -> bool:
+    """Whether a relation or a CTE stands alone, without an alias of its own."""
+    is_named = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
+    return is_named and not (node.args.get("alias") or node.args.get("pivots"))
+
+
 def _keeps_apart(cast: exp.Cast, is_compared: bool) -> bool:
     """Whether a cast of a user's id makes no two users one."""
     kept, types = {"this", "to"}, {exp.DataType.Type.BIGINT, exp.DataType.Type.TEXT}
@@ -427,7 +441,12 @@ def equalities(
 ) -> list[tuple[exp.Expression, exp.Expression]]:
     """Return the two sides of each conjunct that is an equality."""
     kinds = (exp.EQ, exp.NullSafeEQ) if null_safe else (exp.EQ,)
-    return [(part.left, part.right) for part in parts if type(part) in kinds]
+    return [
+        # A list of one is an equality too.
+        (part.this, part.expressions[0] if type(part) is exp.In else part.expression)
+        for part in parts
+        if type(part) in kinds or (type(part) is exp.In and len(part.expressions) == 1)
+    ]
 
 
 # True only where neither side is null.
@@ -486,7 +505,11 @@ class Query:
         _known_parts(node)
         ctes = self.with_ctes(node, ctes, outer)
         if isinstance(node, exp.Subquery):
-            rows = self.rows(node.this, ctes, outer)
+            rows = (
+                self.table(node.this, ctes)
+                if node.alias and _is_bare_relation(node.this)
+                else self.rows(node.this, ctes, outer)
+            )
             return self.pivoted(rows, node)
         if isinstance(node, exp.SetOperation):
             return self.combined(node, ctes, outer)
@@ -1562,6 +1585,11 @@ def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
         if function.name.lower() != "range":
             _known_function(function)
     spelled = sum(word in OF_SEVERAL_ROWS for word, _ in called)
+    # `like any (...)` is none.
+    spelled -= sum(
+        isinstance(node, exp.Any) and isinstance(node.parent, (exp.Like, exp.ILike))
+        for node in nodes
+    )
     if spelled != sum(map(_is_aggregate, functions)):
         raise NotUnderstood("an aggregate is not read as one")
 
