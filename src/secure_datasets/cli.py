@@ -1103,7 +1103,31 @@ def _render(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    return _operation(options, "check_project", replica=options.replica or None)
+    code = _operation(options, "check_project", replica=options.replica or None)
+    return code or _check_roles(_project(options))
+
+
+def _check_roles(project: Project) -> int:
+    """Print which roles of policies nobody could hold, by the last run's groups."""
+    from secure_datasets.engines.duckdb import DuckDB, NotExact, NotThere, as_json
+    from secure_datasets.questions.asked import QuestionError
+    from secure_datasets.questions.configs import edited_config, roles_without_a_group
+    from secure_datasets.questions.macros import Package
+
+    try:
+        state = read_state(project.state_path(), VERSION)
+        if state.values["project"] == PRODUCT:
+            # It has no config beside the package's, which its tests hold.
+            return YES
+        check_files(state)
+        now = Package(state, DuckDB(relations_of(state)), as_json, _note)
+        found = roles_without_a_group(now, edited_config(now, project.folder))
+    except (NoState, NotExact, NotThere, QuestionError) as why:
+        _note(f"the roles of policies were not held against groups: {why}.")
+        return YES
+    for sentence in found:
+        print(f"- {sentence}")
+    return NO if found else YES
 
 
 # Shells

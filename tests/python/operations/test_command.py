@@ -21,6 +21,7 @@ from secure_datasets.cli import NO, UNASKED, YES, main
 from secure_datasets.engines.published import SHAPE_OF_DOCUMENT
 from secure_datasets.project import NoProject, find
 from secure_datasets.questions import lookups, names
+from secure_datasets.questions.configs import ADDED
 from secure_datasets.questions.names import Named
 
 COMMANDS = (
@@ -820,6 +821,24 @@ secure_datasets:
   target: local
   outputs: {local: {type: secure_spark, method: session, schema: secure_datasets}}
 """
+
+
+def test_a_check_names_the_roles_that_nobody_could_hold(project, asked_of_dbt, capsys):
+    """By the groups of the last run; without one it says so, and nothing is wrong."""
+    text = "policies:\n    - {role: Staf, resource: tests}\n"
+    added = f"{{% macro {ADDED}() %}}\n{text}{{% endmacro %}}\n"
+    (project / "macros/config.sql").write_text(added)
+    check = ["check", "--project-dir", str(project)]
+    assert main(check) == NO
+    told = capsys.readouterr()
+    said = "a policy on tests names the role Staf, and no live group bears it; near"
+    assert told.out == f"- {said} it is 'Staff'\n"
+    (project / "macros/config.sql").write_text(added.replace("Staf,", "Staff,"))
+    assert (main(check), capsys.readouterr().out) == (YES, "")
+    (project / "warehouse/vault_versions.db/published.json").unlink()
+    assert main(check) == YES
+    assert "roles of policies were not held against groups" in capsys.readouterr().err
+    assert asked_of_dbt == [("check_project", {})] * 3
 
 
 @pytest.fixture
