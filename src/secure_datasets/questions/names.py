@@ -104,9 +104,12 @@ def matches(text: str, candidates: Iterable[Named]) -> list[tuple[int, Named]]:
         words += [*map(_without_accents, words)]
         ranks = [_rank(word, words) for word in asked]
         if asked and None not in ranks:
-            length = abs(len(one.name or "") - len(text))
-            found.append((max(ranks), length, one.name or "", one.key, one))
-    found.sort(key=lambda each: (*each[:3], len(each[3]), each[3]))
+            name = one.name or ""
+            # `rust` is nearer to `rust-lang/rust` than to `rust-lang/ena`.
+            others = sum(word not in asked for word in WORD.findall(name.casefold()))
+            length = abs(len(name) - len(text))
+            found.append((max(ranks), others, length, name, one.key, one))
+    found.sort(key=lambda each: (*each[:4], len(each[4]), each[4]))
     return [(each[0], each[-1]) for each in found]
 
 

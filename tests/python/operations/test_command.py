@@ -823,6 +823,13 @@ secure_datasets:
 """
 
 
+def test_Q4_a_name_with_fewer_other_words_is_nearer():
+    called = ("rust-lang/ena", "rust-lang/rust", "rust-lang/rust-forge")
+    known = [Named("project", str(key), name) for key, name in enumerate(called)]
+    found = [one.name for _, one in names.matches("rust", known)]
+    assert found[0] == "rust-lang/rust"
+
+
 def test_a_check_names_the_roles_that_nobody_could_hold(project, asked_of_dbt, capsys):
     """By the groups of the last run; without one it says so, and nothing is wrong."""
     text = "policies:\n    - {role: Staf, resource: tests}\n"
