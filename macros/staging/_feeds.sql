@@ -73,9 +73,11 @@ coalesce({{ secure_datasets._feed_position(column) }} > {{ last }}, false)
 {%- else -%}
 {%- set trimmed = secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)') -%}
 coalesce(
-            {{ secure_datasets.ascii_lower(trimmed) }} = 'infinity'
-            or (typeof({{ column }}) like 'timestamp%' or {{ trimmed }} rlike {{ secure_datasets._with_zone() }})
-            and try_cast({{ trimmed }} as timestamp) > timestamp '9999-12-31 23:59:59.999999Z',
+            case
+                when {{ secure_datasets.ascii_lower(trimmed) }} = 'infinity' then true
+                when typeof({{ column }}) like 'timestamp%' or {{ trimmed }} rlike {{ secure_datasets._with_zone() }}
+                    then try_cast({{ trimmed }} as timestamp) > timestamp '9999-12-31 23:59:59.999999Z'
+            end,
             false
         )
 {%- endif -%}
@@ -220,6 +222,8 @@ with written as (
 {{ secure_datasets._snapshot_steps(feed, read_id) }}
 {%- elif feed.kind == 'periods' %},
 
+{{ secure_datasets._begun_step() }},
+
 {{ secure_datasets._period_steps(read_id) }}
 {%- endif %}
 {% if overlaps %}
@@ -348,20 +352,24 @@ gone as (
 {%- endmacro %}
 
 
-{#
-    Of periods: one that ended, and was followed by no other, was ended by a deletion. Loaders let
-    a period end up to a thousandth of a second before the next one, or in the year 9999 or later.
-    One that begins later than the run is not there yet, and an end that is to come is none.
-#}
-{% macro _period_steps(read_id) -%}
+{# Of periods: one that begins later than the run is not there yet. #}
+{% macro _begun_step() -%}
 begun as (
 
     select *
     from written
     where coalesce({{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }} <= current_timestamp(), true)
 
-),
+)
+{%- endmacro %}
 
+
+{#
+    Of periods: one that ended, and was followed by no other, was ended by a deletion. Loaders let
+    a period end up to a thousandth of a second before the next one, or in the year 9999 or later.
+    An end that is to come is none.
+#}
+{% macro _period_steps(read_id) -%}
 numbered as (
 
     select

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from secure_datasets.sql.expressions import ExpressionProblem, constant
+from secure_datasets.sql.functions import names
 from secure_datasets.sql.inference import MOMENTS, family, written_family
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 MOST_DAYS = 10**6
 # Functions that sqlglot has no class for.
 MAKES = {"make_date"}
-READS = {"date_part", "datepart"}
+PARTS = {"date_part", "datepart"}
+# The parts of a day that Spark reads without its hours.
+OF_A_DAY = names(
+    "year y years yr yrs yearofweek quarter qtr month mon mons months week w weeks"
+    " day d days dayofweek dow dayofweek_iso dow_iso doy"
+)
 
 
 def check(tree: exp.Expression) -> None:
@@ -54,12 +60,13 @@ def _read_as_moments(node: exp.Expression) -> Iterator[exp.Expression]:
         exp.Second, exp.StrToUnix, exp.TimeToStr, exp.TimestampTrunc, exp.UnixMicros,
         exp.UnixMillis, exp.UnixSeconds,
     )  # fmt: skip
-    if isinstance(node, (*moments, exp.AddMonths)) or (
-        isinstance(node, exp.Anonymous) and node.name.lower() in READS
-    ):
+    if isinstance(node, (*moments, exp.AddMonths)):
         yield from node.iter_expressions()
+    elif isinstance(node, exp.Anonymous) and node.name.lower() in PARTS:
+        part, *read = node.expressions
+        yield from () if part.name.lower() in OF_A_DAY else read
     elif isinstance(node, exp.Extract):
-        yield node.expression
+        yield from () if node.name.lower() in OF_A_DAY else [node.expression]
     elif isinstance(node, exp.Cast) and family(node) == "timestamp":
         yield node.this
     elif isinstance(node, exp.Add | exp.Sub):
@@ -124,7 +131,9 @@ def _is_made(node: exp.Expression) -> bool:
         return constant(node.this) is None
     elif isinstance(node, exp.Anonymous):
         return node.name.lower() in MAKES
-    elif isinstance(node, exp.LastDay | exp.NextDay | exp.DateTrunc):
+    elif isinstance(
+        node, exp.LastDay | exp.NextDay | exp.DateTrunc | exp.TimeStrToTime
+    ):
         inner = [node.this]
     elif isinstance(node, exp.Coalesce | exp.Greatest | exp.Least | exp.Nullif):
         inner = list(node.iter_expressions())
