@@ -44,10 +44,13 @@ to_csv(struct({{ timestamp }}), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-
     alone, in whatever type it came.
 #}
 {% macro whole_text(column) -%}
+{%- set text, whole = secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)'), 'try_cast(' ~ column ~ ' as bigint)' -%}
 case
-            when typeof({{ column }}) rlike '^(double|float|decimal)' and try_cast({{ column }} as bigint) = try_cast({{ column }} as double)
-                then cast(try_cast({{ column }} as bigint) as string)
-            else {{ secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)') }}
+            when typeof({{ column }}) rlike '^(double|float|decimal)' then case
+                when try_cast({{ whole }} as decimal(38, 10)) = try_cast({{ column }} as decimal(38, 10)) then cast({{ whole }} as string)
+                else {{ text }}
+            end
+            else {{ text }}
         end
 {%- endmacro %}
 
