@@ -111,7 +111,9 @@ def test_f11_numbers_are_read_so_in_spark(spark, kind, values, reads, zone, ansi
         )
     ]
     sandbox = FeedSandbox({MEMBERS: feed})
-    sandbox.deliver(MEMBERS, types, rows)
+    # DuckDB makes another decimal of a long double, and the quick engine reads none.
+    exact = {c: "decimal(38,10)" if t == "double" else t for c, t in types.items()}
+    sandbox.deliver(MEMBERS, exact, rows)
     wanted = in_order(MEMBERS, sandbox.staged(MEMBERS))
     with session_settings(spark, zone, ansi):
         assert stage(spark, sandbox, MEMBERS, types, rows) == wanted
