@@ -68,11 +68,24 @@ case when {{ text }} rlike '^[+-]?[0-9]+$' then try_cast({{ text }} as decimal(3
 {%- endmacro %}
 
 
+{#
+    Of an epoch the function that reads it, and its first and last number of the calendar: no moment
+    of a year with four digits is left out. None if times are written otherwise.
+#}
+{% macro _epoch(written) %}
+    {{ return({
+        'epoch_seconds': ('timestamp_seconds', '-62135596800', '253402300799'),
+        'epoch_millis': ('timestamp_millis', '-62135596800000', '253402300799999'),
+        'epoch_micros': ('timestamp_micros', '-62135596800000000', '253402300799999999'),
+    }.get(written)) }}
+{% endmacro %}
+
+
 {# Whether a time is after the calendar's last, of which loaders make no end. #}
 {% macro _is_after_the_calendar(column, written) -%}
-{%- set last = {'epoch_seconds': '253402300799', 'epoch_millis': '253402300799999', 'epoch_micros': '253402300799999999'}.get(written) -%}
-{%- if last -%}
-coalesce({{ secure_datasets._feed_position(column) }} > {{ last }}, false)
+{%- set unit = secure_datasets._epoch(written) -%}
+{%- if unit -%}
+coalesce({{ secure_datasets._feed_position(column) }} > {{ unit[2] }}, false)
 {%- else -%}
 {%- set trimmed = secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)') -%}
 coalesce(
@@ -95,12 +108,11 @@ coalesce(
 #}
 {% macro time_text(column, written) -%}
 {%- set text = secure_datasets.delivered_text(column, 'timestamp') -%}
-{%- set unit = {'epoch_seconds': ('timestamp_seconds', '', ''), 'epoch_millis': ('timestamp_millis', '000', '999'), 'epoch_micros': ('timestamp_micros', '000000', '999999')}.get(written) -%}
+{%- set unit = secure_datasets._epoch(written) -%}
 {%- if unit -%}
-{#- No moment of the calendar's four digits is left out. -#}
 {%- set number = secure_datasets.read_value(secure_datasets.whole_text(column), 'bigint') -%}
 case
-            when {{ number }} between -62135596800{{ unit[1] }} and 253402300799{{ unit[2] }}
+            when {{ number }} between {{ unit[1] }} and {{ unit[2] }}
                 then {{ secure_datasets.utc_text(unit[0] ~ '(' ~ number ~ ')') }}
             else {{ text }}
         end
