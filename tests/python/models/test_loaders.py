@@ -143,3 +143,21 @@ def test_f9_the_raw_table_without_its_feed_stops_the_run(loader):
 
 def test_f9_the_raw_table_with_its_feed_has_nothing_wrong(loader):
     assert told(loader, loader.feed) == []
+
+
+@pytest.mark.parametrize("known", loader_columns(), ids=lambda known: known.column)
+def test_f9_what_the_list_says_to_declare_reads_the_column(known):
+    feed = {
+        key: "at" if str(value).startswith("<") else value
+        for key, value in known.declare.items()
+    }
+    named = {known.column: "varchar", "at": "timestamp"}
+    for key in ("moment", "valid_from", "valid_to"):
+        columns = feed.get(key, [])
+        columns = [columns] if isinstance(columns, str) else columns
+        named |= {column: "timestamp" for column in columns[:1]}
+        named |= {column: "bigint" for column in columns[1:]}
+    loader = Loader(feed, own(**named), [])
+    overlooked = f"users has the column {known.column} of "
+    assert [said for said in told(loader, None) if said.startswith(overlooked)]
+    assert not [said for said in told(loader, feed) if said.startswith(overlooked)]
