@@ -316,7 +316,7 @@ order by row_id, raw_id, reason, detail, date_created, created_by
 
 {# A query of what does not count in a raw table: only this table is read. #}
 {% macro _asked_uncounted(name, linking) -%}
-{{ secure_datasets._uncounted_of(name, secure_datasets.relation_named, linking) }}
+{{ secure_datasets._uncounted_of([name], secure_datasets.relation_named, linking) }}
 {%- endmacro %}
 
 

@@ -3,24 +3,25 @@
     delivery that counts for nothing, with the reason.
 #}
 {% macro uncounted_deliveries_query() -%}
-{%- set queries, linking = [], secure_datasets._linking_columns() -%}
-{%- for name in linking -%}
-    {% do queries.append(secure_datasets._uncounted_of(name, ref, linking)) %}
-    {% do queries.append(secure_datasets._not_live_in(name, ref, linking)) %}
+{%- set linking = secure_datasets._linking_columns() -%}
+{{ secure_datasets._uncounted_of(linking | list, ref, linking) }}
+{%- for name in linking %}
+union all
+{{ secure_datasets._not_live_in(name, ref, linking) }}
 {%- endfor -%}
-{{ queries | join('\nunion all\n') }}
 {%- endmacro %}
 
 
 {#
-    The same of one raw table, but for its live rows about what is not live. `why` asks it with
+    The same of some raw tables, but for their live rows about what is not live. `why` asks it with
     `relation_named` in the place of `ref`, so that it reads no other table.
 #}
-{% macro _uncounted_of(name, relation, linking) -%}
-{%- set before = secure_datasets.undelivered_rows(name, relation) -%}
+{% macro _uncounted_of(names, relation, linking) -%}
 (
-    {{ secure_datasets._uncounted_in(name, relation, linking) | indent(4) }}
+    {{ secure_datasets._uncounted_in(names, relation, linking) | indent(4) }}
 )
+{%- for name in names %}
+{%- set before = secure_datasets.undelivered_rows(name, relation) -%}
 {%- if before %}
 union all
 {{ secure_datasets._told_of(name, "'undelivered'", linking, {'detail': 'undelivered_since'}) }}
@@ -28,6 +29,7 @@ from (
     {{ before | indent(4) }}
 ) as undelivered
 {%- endif %}
+{%- endfor %}
 {%- endmacro %}
 
 
@@ -41,19 +43,20 @@ from (
     The beginning of a query of uncounted deliveries: the columns of all tables, of which this one has some.
 
     reason  the expression of the reason
-    more    further columns by their names, each with its expression
+    more    further columns by their names, each with its expression; and the columns that it `has`, if they are
+            not those of the table
 #}
 {% macro _told_of(name, reason, linking, more={}) -%}
 {%- set table = secure_datasets.repository_tables()[name] -%}
-{%- set columns = linking.values() | sum(start=[]) | unique | reject('equalto', 'role_name') -%}
+{%- set has = more.get('has', linking[name]) -%}
 select
-    '{{ name }}' as table_name,
+    {{ more.get('table_name', "'" ~ name ~ "'") }} as table_name,
     {{ more.get('row_id', table.key) }} as row_id,
     {{ more.get('raw_id', 'cast(' ~ table.key ~ ' as string)') }} as raw_id,
-    {%- for column in columns %}
-    {{ column if column in linking[name] else 'cast(null as bigint)' }} as {{ column }},
+    {%- for column in linking.values() | sum(start=[]) | unique | reject('equalto', 'role_name') %}
+    {{ column if column in has else 'cast(null as bigint)' }} as {{ column }},
     {%- endfor %}
-    {{ 'role_name' if table.object_type else 'cast(null as string)' }} as role_name,
+    {{ 'role_name' if 'role_name' in has else 'cast(null as string)' }} as role_name,
     date_created,
     created_by,
     {{ reason }} as reason,
@@ -90,41 +93,56 @@ where not_live is not null
 
 
 {#
-    The deliveries of a raw table that count for nothing. Each is held against the row that staging took of
+    The deliveries of raw tables that count for nothing. Each is held against the row that staging took of
     its id: that one may be rejected, deleted or switched off, or say something else. A delivery may also
     have come after staging ran; the next run takes the newest of these.
+
+    All tables are brought into one form first: Spark plans each further query over deliveries for seconds. The
+    hint keeps Spark from carrying what follows into the query of each table.
 #}
-{% macro _uncounted_in(name, relation, linking) -%}
-{%- set feed, columns, table = secure_datasets.feed_of(name), linking[name], secure_datasets.repository_tables()[name] -%}
-with {{ secure_datasets.read_deliveries(name, columns + ['date_created', 'created_by'], until=var('as_of', none)) }},
+{% macro _uncounted_in(names, relation, linking) -%}
+{%- set lists, positions, plain = [], [], [] -%}
+{%- for name in names -%}
+    {%- set feed = secure_datasets.feed_of(name) -%}
+    {% do lists.append(linking[name]) %}
+    {% do positions.extend((feed or {}).get('positions', [])) %}
+    {% do plain.append(name) if not feed and not secure_datasets.raw_readings(name) %}
+{%- endfor -%}
+{%- set columns, order_type = adapter.secure_datasets().in_one_order(lists), 'decimal(38, 0)' if positions else 'bigint' -%}
+with all_dated as (
 
-staged as (
+    {%- if plain %}
+    {{ secure_datasets._dated_texts(plain, columns, linking, order_type) | indent(4) }}
+    {%- endif %}
+    {%- for name in names if name not in plain %}
+    {{ 'union all' if plain or not loop.first }}
+    {{ secure_datasets._dated_in(name, columns, linking[name], order_type) | indent(4) }}
+    {%- endfor %}
 
-    {{ secure_datasets._staged_by_recency(name, relation, columns) | indent(4) }}
+),
+
+all_staged as (
+
+    {{ secure_datasets._staged_by_recency(names, relation, columns, linking, order_type) | indent(4) }}
 
 ),
 
 compared as (
 
     select
-        dated.*,
-        staged.staged_is_live,
-        {%- if table.holds_for_a_time %}
-        staged.staged_is_live_in_its_time,
-        staged.staged_time,
-        {%- endif %}
+        all_dated.*,
+        all_staged.staged_is_live,
+        all_staged.staged_is_live_in_its_time,
+        all_staged.staged_time,
         {%- for column in ['is_deleted', 'deleted_on', 'date_modified', 'modified_by'] + columns %}
-        staged.staged_{{ column }},
+        all_staged.staged_{{ column }},
         {%- endfor %}
-        staged.raw_row,
-        staged.rejection_reason,
-        dated.id is not null and (
-            staged.id is null
-            or {{ secure_datasets._recency('dated', feed) }} > {{ secure_datasets._recency('staged', feed) }}
-        ) as is_later
-    from dated
-    left join staged
-        on dated.id = staged.id
+        all_staged.raw_row,
+        all_staged.rejection_reason,
+        all_dated.id is not null and (all_staged.id is null or all_dated.moment > all_staged.moment) as is_later
+    from all_dated
+    left join all_staged
+        on all_dated.table_name = all_staged.table_name and all_dated.id = all_staged.id
 
 ),
 
@@ -133,16 +151,16 @@ ranked as (
     select
         *,
         rank() over newest_first = 1 as is_newest,
-        min(delivery) over equally_new != max(delivery) over equally_new as is_conflict
+        min(as_delivered) over equally_new != max(as_delivered) over equally_new as is_conflict
     from compared
     window
         newest_first as (
-            partition by id
-            {{ secure_datasets.newest_first(feed) }}
+            partition by table_name, id
+            order by recency desc
         ),
         equally_new as (
-            partition by id
-            {{ secure_datasets.newest_first(feed) }}
+            partition by table_name, id
+            order by recency desc
             range between current row and current row
         )
 
@@ -157,8 +175,8 @@ delivered as (
         {%- endfor %}
     from ranked
     window newest_first as (
-        partition by id
-        {{ secure_datasets.newest_first(feed) }}
+        partition by table_name, id
+        order by recency desc
     )
 
 ),
@@ -177,7 +195,6 @@ judged as (
 
     select
         *,
-        {{ secure_datasets.trimmed_text(secure_datasets.delivered_text('delivery.id', 'bigint')) }} as delivered_id,
         case
             when newest_is_conflict then 'another of its time contradicts'
             else nullif(concat_ws(' and ', 'says ' || newest_says, case when not newest_is_active then 'is switched off' end), '')
@@ -191,26 +208,25 @@ judged as (
             when rejection_reason is not null then rejection_reason
             when staged_is_deleted then case when is_active then 'deleted' end
             -- One row stands for all that say the same.
-            {%- if table.holds_for_a_time %}
-            when staged_says is null and staged_is_live_in_its_time
-                then case when not staged_is_live and row_number() over same_first = 1 then 'out of time' end
-            {%- endif %}
+            when staged_says is null and staged_is_live then null
             when staged_says is null
-                then case when not staged_is_live and row_number() over same_first = 1 then 'switched off' end
+                then case when row_number() over same_first = 1 then case when staged_is_live_in_its_time then 'out of time' else 'switched off' end end
             when is_active then 'superseded'
         end as reason
     from held_against
     window same_first as (
-        partition by id, is_later, staged_says is null
+        partition by table_name, id, is_later, staged_says is null
         order by modified_order, loaded_order, is_active
     )
 
 )
 
-{{ secure_datasets._told_of(name, 'reason', linking, {
+{{ secure_datasets._told_of(names[0], 'reason', linking, {
+    'table_name': 'table_name',
+    'has': columns,
     'row_id': 'id',
     'raw_id': 'delivered_id',
-    'detail': "case reason when 'superseded' then 'says ' || staged_says when 'not staged, superseded' then newest_detail" ~ (" when 'out of time' then staged_time" if table.holds_for_a_time) ~ ' end',
+    'detail': "case reason when 'superseded' then 'says ' || staged_says when 'not staged, superseded' then newest_detail when 'out of time' then staged_time end",
     'since': "case reason when 'deleted' then staged_deleted_on when 'switched off' then staged_date_modified end",
     'changed_by': "case reason when 'switched off' then staged_modified_by end",
     'raw_row': 'case when reason = rejection_reason then raw_row end',
@@ -218,6 +234,107 @@ judged as (
 }) }}
 from judged
 where reason is not null
+{%- endmacro %}
+
+
+{#
+    The deliveries of a raw table in the form of all: `recency` orders those of one id, the greatest first,
+    and by `moment` they are compared with what staging took, which has kept that, but not its position.
+
+    columns     those of all tables
+    has         those of this one
+    order_type  of what deliveries are ordered by
+    texts       the relation of what came as text, of several tables, the first of which is this one; none
+                for this one's raw table
+#}
+{% macro _dated_in(name, columns, has, order_type, texts=none) -%}
+{%- set feed, table, types, more = secure_datasets.feed_of(name), secure_datasets.repository_tables()[name], none, ['date_created', 'created_by'] -%}
+{%- if texts -%}
+    {%- set types = secure_datasets._types_of_texts(columns + more) -%}
+{%- endif -%}
+select
+    {{ 'delivery.table_name' if texts else "'" ~ name ~ "' as table_name" }},
+    {{ 'delivery.as_delivered' if texts else secure_datasets.delivery_as_json(table, secure_datasets.raw_readings(name)) ~ ' as as_delivered' }},
+    {{ secure_datasets.trimmed_text(secure_datasets.delivered_text('delivery.id', 'bigint')) }} as delivered_id,
+    id,
+    is_active,
+    {%- for column in columns %}
+    {{ column if column in has else secure_datasets._none_of(column) }} as {{ column }},
+    {%- endfor %}
+    date_created,
+    created_by,
+    modified_order,
+    loaded_order,
+    {{ secure_datasets._as_array(secure_datasets.recency_keys(feed), order_type) }} as recency,
+    {{ secure_datasets._moment(feed, order_type) }} as moment
+from (
+    with {{ secure_datasets.read_deliveries(name, has + more, texts, var('as_of', none), types) | indent(4) }}
+
+    select * from dated
+) as dated
+{%- endmacro %}
+
+
+{# The same of raw tables that came as text, by the usual feed: read once for all. #}
+{% macro _dated_texts(names, columns, linking, order_type) -%}
+{%- set texts -%}
+(
+    select /*+ repartition(table_name, id) */ * from (
+    {%- for name in names %}
+    {%- set table = secure_datasets.repository_tables()[name] %}
+    {{ 'union all' if not loop.first }}
+    select
+        '{{ name }}' as table_name,
+        to_json(
+            struct(
+                {%- for column, type in table.columns.items() %}
+                {{ secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
+                {%- endfor %}
+            ),
+            map('ignoreNullFields', 'false')
+        ) as as_delivered
+        {%- for column, type in secure_datasets._types_of_texts(columns + ['date_created', 'created_by']).items() if column not in ('table_name', 'as_delivered') %},
+        {{ secure_datasets.delivered_text(column, type) if column in table.columns else 'cast(null as string)' }} as {{ column }}
+        {%- endfor %}
+    from {{ secure_datasets.raw_relation(name) }}
+    {%- endfor %}
+    ) as of_all
+) as texts
+{%- endset -%}
+{{ secure_datasets._dated_in(names[0], columns, columns, order_type, texts) }}
+{%- endmacro %}
+
+
+{# What deliveries of several tables hold: what they are of, and columns with their types. #}
+{% macro _types_of_texts(columns) %}
+    {%- set types = {'table_name': 'string', 'as_delivered': 'string', 'id': 'bigint', 'is_active': 'boolean', 'date_modified': 'timestamp', 'sf_date_created': 'timestamp'} -%}
+    {%- for column in columns -%}
+        {% do types.update({column: 'timestamp' if column == 'date_created' else 'string' if column in ('created_by', 'role_name') else 'bigint'}) %}
+    {%- endfor -%}
+    {{ return(types) }}
+{% endmacro %}
+
+
+{# A null in the place of a column that a raw table lacks. #}
+{% macro _none_of(column) -%}
+cast(null as {{ 'string' if column == 'role_name' else 'bigint' }})
+{%- endmacro %}
+
+
+{# Keys that sort up, as one value. #}
+{% macro _as_array(keys, order_type) -%}
+array(
+        {%- for key in keys %}
+        cast({{ 'case when ' ~ key ~ ' then 1 else 0 end' if key in ('is_deleted', 'not is_active') else key }} as {{ order_type }}){{ ',' if not loop.last }}
+        {%- endfor %}
+    )
+{%- endmacro %}
+
+
+{# By what deliveries are compared with what staging took: the greatest is the newest. #}
+{% macro _moment(feed, order_type) -%}
+{%- set has_moment, deletes = feed and feed.has_moment, ['is_deleted'] if feed and feed.deletes else [] -%}
+{{ secure_datasets._as_array(['loaded_order'] if has_moment else ['modified_order', 'loaded_order'] + deletes + ['not is_active'], order_type) }}
 {%- endmacro %}
 
 
@@ -235,50 +352,97 @@ nullif(concat_ws(
 
 
 {#
-    What staging took of each row of a raw table, with what its delivery was compared by: of a rejected one
+    What staging took of each row of raw tables, with what its delivery was compared by: of a rejected one
     the values stand in the delivery alone.
 #}
-{% macro _staged_by_recency(name, relation, columns) -%}
-{%- set table = secure_datasets.repository_tables()[name] -%}
+{% macro _staged_by_recency(names, relation, columns, linking, order_type) -%}
+{%- set moments = {} -%}
+{%- for name in names -%}
+    {% do moments.setdefault(secure_datasets._moment(secure_datasets.feed_of(name), order_type), []).append(name) %}
+{%- endfor -%}
 select
     *,
-    {{ secure_datasets.delivery_order_key('date_modified', 'date_modified_text is not null') }} as modified_order,
-    {{ secure_datasets.delivery_order_key('sf_date_created', none if (secure_datasets.feed_of(name) or {}).get('has_clock') else 'sf_date_created_text is not null') }} as loaded_order
+    case
+        {%- for moment, of_names in moments.items() %}
+        when table_name in ('{{ of_names | join("', '") }}') then {{ moment | indent(8) }}
+        {%- endfor %}
+    end as moment
 from (
     select
+        *,
+        {{ secure_datasets.delivery_order_key('date_modified', 'date_modified_text is not null') }} as modified_order,
+        {{ secure_datasets.delivery_order_key('sf_date_created', 'not has_clock and sf_date_created_text is not null') }} as loaded_order
+    from (
+        select
+            table_name,
+            id,
+            {%- for column in ['is_live', 'is_live_in_its_time', 'time', 'is_deleted', 'deleted_on', 'date_modified', 'modified_by'] + columns %}
+            staged_{{ column }},
+            {%- endfor %}
+            is_deleted,
+            raw_row,
+            rejection_reason,
+            has_clock,
+            {%- for column in ['date_modified', 'sf_date_created'] %}
+            -- Whether there is one is all that is asked of it.
+            case when rejection_reason is null then cast(unix_micros({{ column }}) as string) else {{ column }}_delivered end as {{ column }}_text,
+            case when rejection_reason is null then {{ column }} else {{ secure_datasets.read_value(column ~ '_delivered', 'timestamp') }} end as {{ column }},
+            {%- endfor %}
+            case when rejection_reason is null then is_active else coalesce({{ secure_datasets.read_value('is_active_delivered', 'boolean') }}, false) end as is_active
+        from (
+            {{ secure_datasets._with_delivered_texts(secure_datasets._staged_rows(names, relation, columns, linking)) | indent(12) }}
+        ) as delivered_texts
+    ) as read_rows
+) as ordered
+{%- endmacro %}
+
+
+{# What staging took of each row of raw tables, in the form of all. #}
+{% macro _staged_rows(names, relation, columns, linking) -%}
+(
+    select /*+ repartition(table_name, id) */ * from (
+    {%- for name in names %}
+    {%- set table = secure_datasets.repository_tables()[name] %}
+    {{ 'union all' if not loop.first }}
+    select
+        '{{ name }}' as table_name,
         {{ table.key }} as id,
         is_live as staged_is_live,
-        {%- if table.holds_for_a_time %}
-        is_live_in_its_time as staged_is_live_in_its_time,
-        concat_ws(
-            ' '
-            {%- for limit, word in {'valid_from': 'from', 'valid_until': 'until'}.items() if limit in table.columns %},
-            case when {{ limit }} is not null then '{{ word }} ' || left({{ secure_datasets.utc_text(limit) }}, 19) end
-            {%- endfor %}
-        ) as staged_time,
-        {%- endif %}
+        {{ 'is_live_in_its_time' if table.holds_for_a_time else 'is_live' }} as staged_is_live_in_its_time,
+        {{ secure_datasets._time_of(table) | indent(8) }} as staged_time,
         is_deleted as staged_is_deleted,
         deleted_on as staged_deleted_on,
         date_modified as staged_date_modified,
         modified_by as staged_modified_by,
+        {%- for column in columns %}
+        {{ column if column in linking[name] else secure_datasets._none_of(column) }} as staged_{{ column }},
+        {%- endfor %}
+        is_deleted,
+        date_modified,
+        sf_date_created,
+        {{ 'is_live_in_its_time' if table.holds_for_a_time else 'is_live' }} as is_active,
         raw_row,
         rejection_reason,
-        {%- for column in columns %}
-        {{ column }} as staged_{{ column }},
-        {%- endfor %}
-        {%- for column in ['date_modified', 'sf_date_created'] %}
-        -- Whether there is one is all that is asked of it.
-        case when rejection_reason is null then cast(unix_micros({{ column }}) as string) else {{ column }}_delivered end as {{ column }}_text,
-        case when rejection_reason is null then {{ column }} else {{ secure_datasets.read_value(column ~ '_delivered', 'timestamp') }} end as {{ column }},
-        {%- endfor %}
-        case
-            when rejection_reason is null then {{ 'is_live_in_its_time' if table.holds_for_a_time else 'is_live' }}
-            else coalesce({{ secure_datasets.read_value('is_active_delivered', 'boolean') }}, false)
-        end as is_active
-    from (
-        {{ secure_datasets._with_delivered_texts(relation('stg_' ~ name)) | indent(8) }}
-    ) as delivered_texts
-) as read_rows
+        {{ 'true' if (secure_datasets.feed_of(name) or {}).get('has_clock') else 'false' }} as has_clock
+    from {{ relation('stg_' ~ name) }}
+    {%- endfor %}
+    ) as of_all
+) as staged_rows
+{%- endmacro %}
+
+
+{# From when until when a staged row holds, as text. #}
+{% macro _time_of(table) -%}
+{%- if table.holds_for_a_time -%}
+concat_ws(
+    ' '
+    {%- for limit, word in {'valid_from': 'from', 'valid_until': 'until'}.items() if limit in table.columns %},
+    case when {{ limit }} is not null then '{{ word }} ' || left({{ secure_datasets.utc_text(limit) }}, 19) end
+    {%- endfor %}
+)
+{%- else -%}
+cast(null as string)
+{%- endif -%}
 {%- endmacro %}
 
 
@@ -290,17 +454,4 @@ select
     {{ secure_datasets.delivered_value(column) }} as {{ column }}_delivered
     {%- endfor %}
 from {{ staged }}
-{%- endmacro %}
-
-
-{#
-    By what deliveries are compared with what staging took: the greatest is the newest. What
-    staging took has kept its moment, but not its position.
-#}
-{% macro _recency(relation, feed) -%}
-{%- if feed and feed.has_moment -%}
-{{ relation }}.loaded_order
-{%- else -%}
-struct({{ relation }}.modified_order, {{ relation }}.loaded_order, {{ relation ~ ('.is_deleted, ' if relation == 'dated' else '.staged_is_deleted, ') if feed and feed.deletes }}not {{ relation }}.is_active)
-{%- endif -%}
 {%- endmacro %}

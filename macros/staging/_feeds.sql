@@ -24,7 +24,7 @@
     {%- if feed and not feed.has_history -%}
         {{ exceptions.raise_compiler_error(
             'the feed of ' ~ name ~ " is of the kind 'current': it holds what the application has now and"
-            ~ ' nothing of any time before, so no past state can be told. See docs/feeds.md for the kinds that have a history.'
+            ~ ' nothing of any time before, so no past state can be told. See docs/feeds.md of the package for the kinds that have a history.'
         ) }}
     {%- endif -%}
 {% endmacro %}

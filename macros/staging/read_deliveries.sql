@@ -7,9 +7,10 @@
     columns  further columns, each as it is read
     rows     a relation of some raw rows; none for the raw table
     until    the moment until which deliveries were loaded; none for all
+    types    what a delivery holds: columns with their types; none for those of the raw table
 #}
-{% macro read_deliveries(name, columns=[], rows=none, until=none) -%}
-{%- set table = secure_datasets.repository_tables()[name] -%}
+{% macro read_deliveries(name, columns=[], rows=none, until=none, types=none) -%}
+{%- set types = types or secure_datasets.repository_tables()[name].columns -%}
 {%- set feed, readings = secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
 {%- set beside, deletes = secure_datasets.beside_deliveries(name), feed and feed.deletes -%}
 {#- What is dear to read, and decides which delivery of a row is the newest, is read once. -#}
@@ -25,7 +26,7 @@ deliveries as (
 
     select
         struct(
-            {%- for column, type in table.columns.items() %}
+            {%- for column, type in types.items() %}
             {{ column if column in readings else secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as delivery
@@ -46,7 +47,7 @@ read_keys as (
         {{ column }},
         {%- endfor %}
         {%- for column in read_times + more %}
-        {{ secure_datasets.value_read('delivery.' ~ column, table.columns[column], readings.get(column)) }} as {{ column }}{{ ',' if not loop.last }}
+        {{ secure_datasets.value_read('delivery.' ~ column, types[column], readings.get(column)) }} as {{ column }}{{ ',' if not loop.last }}
         {%- endfor %}
     from deliveries
 

@@ -547,7 +547,8 @@ def _tell_of_state(state: State, project: Project | None) -> None:
     for change in _edits_of_config(state, project) if project else ():
         _note(
             f"{change} since the run {state.values['run']}, whose config the answer is"
-            " by."
+            " by. Run dbt to answer by the new one; `secure-datasets what-if --config`"
+            " says what that would change."
         )
 
 
@@ -585,7 +586,7 @@ def _by_engines(
     if options.engine != "spark":
         check_files(state)
         try:
-            engine = DuckDB(relations_of(state), fingerprints=is_quick)
+            engine = DuckDB(relations_of(state), threads=None, fingerprints=is_quick)
             package = Package(state, engine, as_json, _note)
             if as_of and options.command != "since":
                 folders = _folders(options)

@@ -584,7 +584,7 @@ def problems_of(
             by = [each for each in loader_columns() if each.column.lower() == column]
             yield f"{name} has no column '{column}', which its feed names" + (
                 f": {by[0].loader} writes it; a table that is loaded in another way"
-                " says so by its `kind`, see Loaders in docs/feeds.md"
+                " says so by its `kind`, see Loaders in the package's docs/feeds.md"
                 if by
                 else ""
             )

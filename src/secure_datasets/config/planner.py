@@ -22,6 +22,7 @@ class Planner:
     named_keys = staticmethod(writing.named_keys)
     tier_parts = staticmethod(tiers.tier_parts)
     linking_columns = staticmethod(tiers.linking_columns)
+    in_one_order = staticmethod(tiers.in_one_order)
     path_columns = staticmethod(tiers.path_columns)
     documented_columns = staticmethod(documented_columns)
     is_in_time = staticmethod(times.is_in_time)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from graphlib import TopologicalSorter
+from itertools import pairwise
 from typing import Any
 
 # The columns that tell a path to a right, with their types.
@@ -110,3 +112,14 @@ def linking_columns(
         ]
         for name in dict.fromkeys(names)
     }
+
+
+def in_one_order(lists: Iterable[list[str]]) -> list[str]:
+    """Return what some lists name, each once, in an order that is that of each list."""
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for names in lists:
+        for name in names:
+            order.add(name)
+        for before, after in pairwise(names):
+            order.add(after, before)
+    return list(order.static_order())

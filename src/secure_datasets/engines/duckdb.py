@@ -105,17 +105,18 @@ class DuckDB:
     def __init__(
         self,
         relations: Mapping[str, Relation] | None = None,
-        threads: int = 1,
+        threads: int | None = 1,
         fingerprints: bool = False,
     ) -> None:
         """Take relations; with `fingerprints` queries may compare `xxhash64` values.
 
-        Only comparing them is then exact: the numbers are not Spark's.
+        Only comparing them is then exact: the numbers are not Spark's. Without a number
+        of `threads` there are as many as the machine bears.
         """
         self._macros = MACROS
         if fingerprints:
             self._macros += f";create temporary macro {FINGERPRINT}"
-        opened = duckdb.connect(config={"threads": threads})
+        opened = duckdb.connect(config={"threads": threads} if threads else {})
         self.connection = _prepared(opened, self._macros)
         self._waiting: dict[str, Relation] = {}
         self._types: dict[str, tuple] = {}
