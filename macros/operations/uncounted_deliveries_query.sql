@@ -216,7 +216,7 @@ judged as (
     from held_against
     window same_first as (
         partition by table_name, id, is_later, staged_says is null
-        order by modified_order, loaded_order, is_active
+        order by modified_order, loaded_order, is_active, as_delivered
     )
 
 )

@@ -880,7 +880,7 @@ select
     cast({{ secure_datasets.utc_day('sf_date_created') }} as string) as loaded_on
 from {{ secure_datasets.relation_named('rejected_rows') }}
 where table_name in ({{ names | join(', ') }})
-order by table_name, try_cast(raw_id as bigint) nulls first, raw_id, reason
+order by table_name, try_cast(raw_id as bigint) nulls first, raw_id, reason, raw_row, loaded_on
 {%- endmacro %}
 
 
