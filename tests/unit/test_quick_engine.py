@@ -285,6 +285,13 @@ def test_a_hint_changes_no_row(engine):
     assert engine.ask(query) == [{"a": 1}]
 
 
+def test_fingerprints_of_rows_that_are_all_pairs_of_some_values_do_not_cancel_out():
+    pairs = "values ('1', 'a'), ('1', 'b'), ('2', 'a'), ('2', 'b')"
+    found = "select bit_xor(xxhash64(x, y)) <> 0 as differs from"
+    asked = f"{found} ({pairs}) as pairs (x, y)"
+    assert DuckDB(fingerprints=True).ask(asked) == [{"differs": True}]
+
+
 def test_fingerprints_are_compared_only_by_an_engine_that_is_made_for_it():
     same = "select xxhash64(1, 'a') = xxhash64(1, 'a') as a, "
     same += "xxhash64(null, 'a') = xxhash64('a', null) as b, "

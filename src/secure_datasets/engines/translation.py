@@ -152,8 +152,9 @@ FUNCTIONS = {
 }
 
 # What an engine has only if its queries compare fingerprints and show none: the hash
-# is DuckDB's own.
-FINGERPRINT = "spark_fingerprint(a) as try_cast(hash(a) >> 1 as bigint)"
+# is DuckDB's own. That of a list is a sum of its elements' hashes, so that those of
+# (1, 1), (1, 2), (2, 1) and (2, 2) would cancel each other out: it is hashed once more.
+FINGERPRINT = "spark_fingerprint(a) as try_cast(hash(hash(a)) >> 1 as bigint)"
 
 # The arguments that each part of a query may have; no other is known to be exact.
 PARTS: dict[type[exp.Expression], str] = {
