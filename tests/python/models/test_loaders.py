@@ -155,8 +155,8 @@ def test_f9_what_the_list_says_to_declare_reads_the_column(known):
     for key in ("moment", "valid_from", "valid_to"):
         columns = feed.get(key, [])
         columns = [columns] if isinstance(columns, str) else columns
-        named |= {column: "timestamp" for column in columns[:1]}
-        named |= {column: "bigint" for column in columns[1:]}
+        named |= dict.fromkeys(columns[:1], "timestamp")
+        named |= dict.fromkeys(columns[1:], "bigint")
     loader = Loader(feed, own(**named), [])
     overlooked = f"users has the column {known.column} of "
     assert [said for said in told(loader, None) if said.startswith(overlooked)]
