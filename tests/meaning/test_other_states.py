@@ -6,6 +6,7 @@ A fiftieth of `WORLDS` in the environment, or of 200, is the number of random wo
 from __future__ import annotations
 
 import copy
+import json
 import os
 import random
 import shutil
@@ -156,6 +157,10 @@ def test_Q7_a_day_that_is_asked_for_again_is_kept(published, tmp_path):
     shutil.copy(file["stg_users"], file[view])
     ask(days[0])
     assert "login_name" in engine.columns(f"{OTHER}.{view}")
+    # Of other raw files nothing is told by it.
+    other = read_state(path, version("secure-datasets"))
+    other.seen[tmp_path] = [("users.parquet", 1, 2)]
+    assert not Kept(folder_of_days, other, 2).files(days[0])
     # Whoever else may not read it; a moment within a day is not kept.
     assert folder_of_days.stat().st_mode & 0o077 == 0
     ask(days[1] - timedelta(hours=1))
@@ -296,6 +301,43 @@ def test_an_edited_policy_is_the_difference_after_building_it(
     )
     assert {row["user_id"]: row["changed"] for row in values} == changed
     assert not any(row["shown"] for row in values)
+
+
+IN_TIME = """{% macro default__secure_datasets_config() %}
+policies:
+    - {role: "*", resource: tests, valid_until: 2100-01-02}
+    - {role: "*", resource: tests, condition: project_id = 1, valid_from: 2100-01-03}
+{% endmacro %}
+"""
+
+
+def test_T5_since_says_which_rows_go_as_a_rule_begins(published, tmp_path):
+    now, engine, path = published(random_world(4))
+    edited = edited_config(now, config_in(tmp_path, IN_TIME))
+    values = json.loads(path.read_text())
+    values["documents"]["secure_datasets"]["config"] = edited.config
+    for node in values["graph"]["nodes"].values():
+        if node["name"] == "vw_secure_dataset_tests":
+            node["depends_on"]["nodes"].append("model.secure_datasets.user_role_names")
+    path.write_text(json.dumps(values))
+    state = read_state(path, version("secure-datasets"))
+    schemas, days = [OTHER, NOW], ("2100-01-02 12:00:00", "2100-01-04")
+    then, after = (
+        resolved(state, folder, engine, schema, as_of=day)
+        for schema, day in zip(schemas, days, strict=True)
+    )
+    shown = [
+        {
+            (row["user_id"], row["test_id"])
+            for row in engine.ask(f"select * from {schema}.vw_secure_dataset_tests")
+        }
+        for schema in schemas
+    ]
+    assert shown[0] > shown[1]
+    lost = Counter(user for user, _ in shown[0] - shown[1])
+    found = differences.row_changes(then, after, schemas)
+    assert {r["user_id"]: r["number"] for r in found if r["side"] == "lost"} == lost
+    assert not [row for row in found if row["side"] == "gained"]
 
 
 def test_a_config_as_it_was_changes_nothing_and_a_mistake_is_told(published, tmp_path):

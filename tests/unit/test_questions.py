@@ -54,7 +54,7 @@ def test_Q4_a_name_is_found_without_its_accents():
 def test_Q7_days_that_can_t_be_read_are_as_days_that_are_not_kept(
     tmp_path, monkeypatch
 ):
-    kept = Kept(tmp_path, SimpleNamespace(text=b""), 0)
+    kept = Kept(tmp_path, SimpleNamespace(text=b"", seen={}), 0)
     kept.names = {"stg_users"}
     day = datetime(2026, 5, 1)
     (kept.own / "2026-05-01").mkdir(parents=True)

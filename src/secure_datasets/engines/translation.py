@@ -138,7 +138,15 @@ FUNCTIONS = {
     " when 'BOOLEAN' then 'boolean' when 'DATE' then 'date'"
     " when 'TIMESTAMP WITH TIME ZONE' then 'timestamp' when '\"NULL\"' then 'void'"
     f" else {_fails('the type')} end",
-    "spark_field(a, b)": "case when a is null or not json_valid(a) then null"
+    "spark_at_least_0(a)": "case when a < 0 then 0 else a end",
+    # Spark's parser takes single quotes and what follows an object, refuses a comma
+    # before the end, and looks behind a null for the same field.
+    "spark_field(a, b)": "case when a is null then null"
+    " when not regexp_matches(a, '^\\s*[{]') then null"
+    " when not json_valid(a) or regexp_matches(a, ',\\s*[}\\]]')"
+    " or json_type(a, b) = 'NULL'"
+    " and len(json_keys(a)) <> len(list_distinct(json_keys(a)))"
+    " then error('not exact: a text that is no plain JSON')"
     " when coalesce(json_type(a, b), 'NULL') = 'NULL' then null"
     " when json_type(a, b) = 'VARCHAR' then json_extract_string(a, b)"
     " else error('not exact: a value of JSON that is no text') end",
@@ -625,6 +633,9 @@ def _ends(node: exp.Left | exp.Right) -> exp.Expression:
 def _substring(node: exp.Substring) -> exp.Expression:
     if not _literal_number(node.args["start"], "a place in a text"):
         raise NotExact("a place in a text that is 0")
+    if length := node.args.get("length"):
+        # DuckDB takes a negative one for a way back.
+        node.set("length", _call("spark_at_least_0", length.copy()))
     return node
 
 

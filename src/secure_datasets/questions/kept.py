@@ -34,9 +34,14 @@ class Kept:
     """The days of one published state."""
 
     def __init__(self, folder: Path, state: State, most: int) -> None:
-        """Take the folder of all states, and how many days there are at most."""
+        """Take the folder of all states, and how many days there are at most.
+
+        The state has looked at the files of its raw tables: others may hold other rows
+        of the same days.
+        """
         self.all, self.most = folder, most
-        self.own = folder / hashlib.sha256(state.text).hexdigest()[:32]
+        read = state.text + repr(sorted(state.seen.items())).encode()
+        self.own = folder / hashlib.sha256(read).hexdigest()[:32]
         self.names = _deciding(state) if most else set()
 
     def files(self, moment: datetime) -> dict[str, Path]:
