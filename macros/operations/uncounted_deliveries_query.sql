@@ -244,14 +244,11 @@ where reason is not null
     columns     those of all tables
     has         those of this one
     order_type  of what deliveries are ordered by
-    texts       the relation of what came as text, of several tables, the first of which is this one; none
-                for this one's raw table
+    texts       the relation of texts from several tables, this one the first, and
+    types       their columns with types; none for this one's raw table
 #}
-{% macro _dated_in(name, columns, has, order_type, texts=none) -%}
-{%- set feed, table, types, more = secure_datasets.feed_of(name), secure_datasets.repository_tables()[name], none, ['date_created', 'created_by'] -%}
-{%- if texts -%}
-    {%- set types = secure_datasets._types_of_texts(columns + more) -%}
-{%- endif -%}
+{% macro _dated_in(name, columns, has, order_type, texts=none, types=none) -%}
+{%- set feed, table = secure_datasets.feed_of(name), secure_datasets.repository_tables()[name] -%}
 select
     {{ 'delivery.table_name' if texts else "'" ~ name ~ "' as table_name" }},
     {{ 'delivery.as_delivered' if texts else secure_datasets.delivery_as_json(table, secure_datasets.raw_readings(name)) ~ ' as as_delivered' }},
@@ -268,51 +265,42 @@ select
     {{ secure_datasets._as_array(secure_datasets.recency_keys(feed), order_type) }} as recency,
     {{ secure_datasets._moment(feed, order_type) }} as moment
 from (
-    with {{ secure_datasets.read_deliveries(name, has + more, texts, var('as_of', none), types) | indent(4) }}
+    with {{ secure_datasets.read_deliveries(name, has + ['date_created', 'created_by'], texts, var('as_of', none), types) | indent(4) }}
 
     select * from dated
 ) as dated
 {%- endmacro %}
 
 
-{# The same of raw tables that came as text, by the usual feed: read once for all. #}
+{# The same for raw tables that came as text, by the usual feed: read once for all. #}
 {% macro _dated_texts(names, columns, linking, order_type) -%}
+{%- set tables, types = secure_datasets.repository_tables(), {} -%}
+{%- for name in names -%}
+    {% do types.update(tables[name].columns) %}
+{%- endfor -%}
 {%- set texts -%}
 (
     select /*+ repartition(table_name, id) */ * from (
     {%- for name in names %}
-    {%- set table = secure_datasets.repository_tables()[name] %}
     {{ 'union all' if not loop.first }}
     select
         '{{ name }}' as table_name,
-        to_json(
-            struct(
-                {%- for column, type in table.columns.items() %}
-                {{ secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
-                {%- endfor %}
-            ),
-            map('ignoreNullFields', 'false')
-        ) as as_delivered
-        {%- for column, type in secure_datasets._types_of_texts(columns + ['date_created', 'created_by']).items() if column not in ('table_name', 'as_delivered') %},
-        {{ secure_datasets.delivered_text(column, type) if column in table.columns else 'cast(null as string)' }} as {{ column }}
+        {{ secure_datasets.delivery_as_json(tables[name], {}) }} as as_delivered
+        {%- for column in types %},
+        {{ 'delivery.' ~ column if column in tables[name].columns else 'cast(null as string) as ' ~ column }}
         {%- endfor %}
-    from {{ secure_datasets.raw_relation(name) }}
+    from (
+        select
+        {{ secure_datasets.delivery_as_struct(tables[name].columns) }} as delivery
+        from {{ secure_datasets.raw_relation(name) }}
+    ) as deliveries
     {%- endfor %}
     ) as of_all
 ) as texts
 {%- endset -%}
-{{ secure_datasets._dated_in(names[0], columns, columns, order_type, texts) }}
+{% do types.update(table_name='string', as_delivered='string') %}
+{{ secure_datasets._dated_in(names[0], columns, columns | select('in', types) | list, order_type, texts, types) }}
 {%- endmacro %}
-
-
-{# What deliveries of several tables hold: what they are of, and columns with their types. #}
-{% macro _types_of_texts(columns) %}
-    {%- set types = {'table_name': 'string', 'as_delivered': 'string', 'id': 'bigint', 'is_active': 'boolean', 'date_modified': 'timestamp', 'sf_date_created': 'timestamp'} -%}
-    {%- for column in columns -%}
-        {% do types.update({column: 'timestamp' if column == 'date_created' else 'string' if column in ('created_by', 'role_name') else 'bigint'}) %}
-    {%- endfor -%}
-    {{ return(types) }}
-{% endmacro %}
 
 
 {# A null in the place of a column that a raw table lacks. #}

@@ -193,6 +193,15 @@ case
         end
 {%- endmacro %}
 
+{# A delivery as it came: columns that have no reading are texts. #}
+{% macro delivery_as_struct(types, readings={}) -%}
+struct(
+            {%- for column, type in types.items() %}
+            {{ column if column in readings else secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        )
+{%- endmacro %}
+
 {# The delivery as it came, for people who look at rejected rows. #}
 {% macro delivery_as_json(table, readings) -%}
 {%- if not readings -%}

@@ -25,11 +25,7 @@ source as (
 deliveries as (
 
     select
-        struct(
-            {%- for column, type in types.items() %}
-            {{ column if column in readings else secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
-            {%- endfor %}
-        ) as delivery
+        {{ secure_datasets.delivery_as_struct(types, readings) }} as delivery
         {%- for column in beside %},
         {{ column }}
         {%- endfor %}

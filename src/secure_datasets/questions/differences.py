@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from secure_datasets.config.plan import PREFIX
+from secure_datasets.config.plan import PREFIX, rules_in_time
 from secure_datasets.engines.duckdb import Made
 from secure_datasets.questions.changes.macro_methods import AccessChanges
 from secure_datasets.questions.configs import Edited
@@ -24,8 +24,6 @@ SCHEMA = "compared_states"
 BY_READER = {"user_role_names", "view_outcomes", "vw_secure_user_roles"}
 # Of more, all rows are compared.
 MOST_USERS = 10_000
-# From when until when a rule is in force.
-LIMITS = {"valid_from", "valid_until"}
 
 
 def access_changes(
@@ -70,7 +68,8 @@ def touched_users(before: Package, after: Package, dataset: str) -> set[int] | N
     the two, which is in no relation.
     """
     config, found = after.state.document["config"], set()
-    if any(LIMITS & rule.keys() for rule in config.get("policies") or []):
+    times = rules_in_time(dataset, config)
+    if times["begins"] or times["ends"]:
         return None
     rules = json.dumps(config.get("policies") or [])
     by_reader = {tier["access_view"] for tier in config["tiers"].values()} | BY_READER
