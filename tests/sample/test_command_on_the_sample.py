@@ -174,7 +174,7 @@ def test_the_page_shows_what_the_command_prints(ask, request):
 def test_Q3_what_questions_ask_beyond_the_models_is_exact(spark):
     texts = ["plain", "", " ", 'a "quote"', "back\\slash", "line\nbreak", "Zoë \u674e"]
     documents = [json.dumps({"a": text}, ensure_ascii=False) for text in texts]
-    documents += ['{"a":null}', '{"b":"x"}', "{}", "{", None]
+    documents += ['{"a":null}', '{"b":"x"}', "{}", "[]", None]
     rows = [(place, place % 3, text) for place, text in enumerate(documents)]
     columns = {"n": "bigint", "part": "bigint", "j": "string"}
     spark.createDataFrame(
@@ -188,7 +188,7 @@ def test_Q3_what_questions_ask_beyond_the_models_is_exact(spark):
     )
     found = DuckDB({"told": Rows(columns, rows)}).ask(query)
     assert found == [row.asDict() for row in spark.sql(query).collect()]
-    for text in ('{"a":1}', '{"a":{"b":"c"}}'):
+    for text in ('{"a":1}', '{"a":{"b":"c"}}', "{"):
         engine = DuckDB({"told": Rows(columns, [(1, 1, text)])})
         with pytest.raises(NotExact):
             engine.ask("select get_json_object(j, '$.a') as a from told")
