@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -488,7 +489,8 @@ def _asked(
         state = read_state(path, VERSION)
         _check_state(state, project, options)
         try:
-            code, text = _by_engines(options, project, state, answer)
+            with _memory(options):
+                code, text = _by_engines(options, project, state, answer)
             state.check_unmoved()
         except Moved:
             if attempt + 1 < ATTEMPTS:
@@ -645,6 +647,15 @@ def _check_moment(given: str) -> None:
         raise Unasked(f"'{given}' is no day or moment in UTC, such as 2026-06-01")
     if not is_past(given):
         raise Unasked(f"'{given}' lies in the future")
+
+
+def _memory(options: argparse.Namespace) -> AbstractContextManager[None]:
+    """Return what lets the quick engine remember queries, if there is a project."""
+    from secure_datasets.engines.memory import FILE, kept_in
+
+    if options.state and not options.project_dir:
+        return nullcontext()
+    return kept_in(_project(options).target_folder / FILE)
 
 
 def _kept(options: argparse.Namespace, state: State) -> Any:

@@ -22,6 +22,7 @@ from typing import Any
 
 import duckdb
 
+from secure_datasets.engines.memory import remembered
 from secure_datasets.engines.translation import (
     FINGERPRINT,
     FUNCTIONS,
@@ -207,10 +208,15 @@ class DuckDB:
         read = tuple((name, self._types[name]) for name in translation.relations)
         if (translation.check, read) in _checked:
             return
-        try:
-            self.connection.execute(f"describe {translation.check}")
-        except duckdb.Error as error:
-            raise NotExact(_first_line(error)) from error
+
+        def bound() -> bool:
+            try:
+                self.connection.execute(f"describe {translation.check}")
+            except duckdb.Error as error:
+                raise NotExact(_first_line(error)) from error
+            return True
+
+        remembered(("check", translation.check, read), bound)
         _checked.add((translation.check, read))
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:

@@ -19,6 +19,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from secure_datasets.engines.memory import remembered
 from secure_datasets.sql.expressions import unescaped
 
 
@@ -322,6 +323,11 @@ FIRST_TEXT = 10**15
 @lru_cache(maxsize=4096)
 def translated(sql: str) -> Translation:
     """Return a query of Spark as one of DuckDB, or raise `NotExact`."""
+    text, check, relations = remembered(("translation", sql), lambda: _translate(sql))
+    return Translation(text, check, tuple(relations))
+
+
+def _translate(sql: str) -> tuple[str, str | None, tuple[str, ...]]:
     # It warns of what it can't take apart further, which is refused below.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     skeleton, texts = _without_texts(sql)
@@ -347,7 +353,7 @@ def translated(sql: str) -> Translation:
         else:
             node.replace(changed)
     text = tree.sql("duckdb", comments=False)
-    return Translation(text, _check_text(tree), relations)
+    return text, _check_text(tree), relations
 
 
 def _without_texts(sql: str) -> tuple[str, dict[str, str]]:
@@ -386,15 +392,15 @@ def _without_texts(sql: str) -> tuple[str, dict[str, str]]:
 
 def _put_back(tree: exp.Expression, texts: dict[str, str]) -> None:
     missing = set(texts)
-    for node in tree.find_all(exp.Literal):
-        if node.is_string and node.this in texts:
+    for node in tree.find_all(exp.Literal, exp.PropertyEQ):
+        if isinstance(node, exp.PropertyEQ):
+            # The fields of `named_struct` are names for the parser.
+            if node.name in texts:
+                missing.discard(node.name)
+                node.set("this", exp.to_identifier(texts[node.name], quoted=True))
+        elif node.is_string and node.this in texts:
             missing.discard(node.this)
             node.set("this", texts[node.this])
-    # The fields of `named_struct` are names for the parser.
-    for node in tree.find_all(exp.PropertyEQ):
-        if node.name in texts:
-            missing.discard(node.name)
-            node.set("this", exp.to_identifier(texts[node.name], quoted=True))
     if missing:
         lost = texts[min(missing)]
         raise NotExact(f"the parser changes the text '{lost[:40]}'")
@@ -480,7 +486,11 @@ def _text_literal(node: exp.Literal) -> exp.Expression:
         node.parent.parent, exp.VarMap
     ):
         return node
-    return exp.Cast(this=node.copy(), to=exp.DataType.build("text"))
+    return exp.Cast(this=exp.Literal.string(node.this), to=_text_type())
+
+
+def _text_type() -> exp.DataType:
+    return exp.DataType(this=exp.DataType.Type.TEXT, nested=False)
 
 
 # The most digits of which both engines make the same decimal, whatever is beside it.
@@ -504,7 +514,6 @@ def _check_number(node: exp.Literal) -> None:
 
 def _cast(node: exp.Cast) -> exp.Expression:
     """Return a cast by the function for its type."""
-    kind = node.to.sql("spark").upper()
     name = node.to.this.name if hasattr(node.to.this, "name") else str(node.to.this)
     this = node.this
     if isinstance(this, exp.Null):
@@ -512,12 +521,9 @@ def _cast(node: exp.Cast) -> exp.Expression:
     if isinstance(this, exp.Array) and not this.expressions and name == "ARRAY":
         return node
     if name not in TYPES:
-        raise NotExact(f"a cast to {kind.lower()}")
+        raise NotExact(f"a cast to {node.to.sql('spark').lower()}")
     is_text = isinstance(this, exp.Literal) and this.is_string
-    if is_text:
-        this = exp.Cast(this=this.copy(), to=exp.DataType.build("text"))
-    else:
-        this = this.copy()
+    this = exp.Cast(this=this.copy(), to=_text_type()) if is_text else this.copy()
     tries = bool(node.args.get("safe")) or isinstance(this, exp.RowNumber)
     if name == "DECIMAL":
         return _decimal(node, this)
@@ -562,7 +568,7 @@ def _concat_ws(node: exp.ConcatWs) -> exp.Expression:
     """Return texts put together with a separator: without those that are null."""
     separator, *parts = node.expressions
     if not parts:
-        return exp.Cast(this=exp.Literal.string(""), to=exp.DataType.build("text"))
+        return exp.Cast(this=exp.Literal.string(""), to=_text_type())
     texts = (_call("spark_text", part.copy()) for part in parts)
     return _call("concat_ws", separator.copy(), *texts)
 
@@ -665,9 +671,7 @@ def _json(node: exp.JSONFormat) -> exp.Expression:
     options = dict(_options(node.args.get("options")))
     if options.pop("ignoreNullFields", None) != "false" or options:
         raise NotExact("JSON with other options than ignoreNullFields=false")
-    return exp.Cast(
-        this=_call("to_json", node.this.copy()), to=exp.DataType.build("text")
-    )
+    return exp.Cast(this=_call("to_json", node.this.copy()), to=_text_type())
 
 
 def _json_field(node: exp.JSONExtractScalar) -> exp.Expression:
