@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from secure_datasets.config import plan, tiers
+from secure_datasets.config import plan, steering, tiers
 from secure_datasets.config.references import documented_columns
 from secure_datasets.rules import times
 from secure_datasets.sql import expressions, writing
@@ -26,6 +26,8 @@ class Planner:
     path_columns = staticmethod(tiers.path_columns)
     documented_columns = staticmethod(documented_columns)
     is_in_time = staticmethod(times.is_in_time)
+    printable = staticmethod(steering.printable)
+    table_lines = staticmethod(steering.table_lines)
 
     def __init__(self, plan: ModuleType = plan) -> None:
         self.restrictions_on = plan.restrictions_on

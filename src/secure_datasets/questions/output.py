@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from secure_datasets.config.steering import without_steering
+from secure_datasets.config.steering import table_lines, without_steering
 from secure_datasets.questions.lookups import Answer, Table
 
 GAP = "  "
@@ -29,13 +29,8 @@ def as_text(answer: Answer) -> str:
 
 
 def _lines(table: Table) -> list[str]:
-    rows = [table.columns, *([_cell(value) for value in row] for row in table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        GAP.join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    return [lines[0], "-" * (sum(widths) + len(GAP) * (len(widths) - 1)), *lines[1:]]
+    rows = [[_cell(value) for value in row] for row in table.rows]
+    return table_lines(table.columns, rows, align="left")
 
 
 def coloured(text: str) -> str:

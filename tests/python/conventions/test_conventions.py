@@ -650,7 +650,6 @@ TAKES_APART = {
 }
 NO_CONFIG_AND_NO_SQL = {
     # What is printed for a person.
-    "macros/operations/printable.sql": {"re", "replace", "[:]"},
     "macros/operations/run_summary.sql": {"startswith"},
     "macros/operations/who.sql": {"replace"},
     "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},

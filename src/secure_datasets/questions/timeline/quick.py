@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from secure_datasets.config.steering import without_steering
@@ -25,6 +26,7 @@ from secure_datasets.questions.timeline.changes import (
     change_of,
     keys_of,
 )
+from secure_datasets.questions.timeline.models import LOADED
 from secure_datasets.questions.timeline.questions import (
     CALLED,
     EXPLAINED,
@@ -50,6 +52,8 @@ from secure_datasets.questions.timeline.selection import (
 SCHEMAS = ("timeline_before", "timeline_after")
 # What rows said one after another.
 HISTORY = "timeline_history"
+# Each costs the reading of the query; other rows between them do no harm.
+MOST_RANGES = 100
 EPOCH = datetime(1970, 1, 1)
 MICROSECOND = timedelta(microseconds=1)
 
@@ -114,8 +118,11 @@ class Replica:
         for name in self.tables:
             columns = timelines.columns_named(parts["raw_tables"][name])
             query = package["delivered_values"](name, columns)
-            rows = package.engine.ask(query)
-            self.deliveries[name] = [row for row in rows if row["id"] is not None]
+            # When is another question: of many deliveries, few name other rows.
+            named = ", ".join(column for column in columns if column != LOADED)
+            self.deliveries[name] = package.engine.ask(
+                f"select distinct {named} from ({query}) as rows where id is not null"
+            )
 
     def called(self, tables: Iterable[str], asked: str, by_id: bool) -> Rows:
         """Return the rows that have this id, or were ever called so, by table."""
@@ -182,10 +189,12 @@ class Loads:
     def _staged(self, package: Package, table: str) -> str:
         """Keep what rows of a table said; return the query of it at a moment."""
         history, raw = f"{HISTORY}.{table}", f"{HISTORY}.raw_{table}"
-        key, ids = self.tables[table].key, sorted(self.needed.get(table, ()))
+        key = self.tables[table].key
         self.engine.put(raw, View(f"select * from {package['raw_relation'](table)}"))
         query = package["stage_raw_table"](table, raw)
-        is_needed = f"{key} in ({', '.join(map(str, ids))})" if ids else "false"
+        ranges = _ranges(self.needed.get(table, set()))
+        terms = [f"{key} between {first} and {last}" for first, last in ranges]
+        is_needed = " or ".join(terms) or "false"
         self.engine.store(history, f"select * from ({query}) as rows where {is_needed}")
         return (
             "select * except (since, place) from (select *, row_number() over"
@@ -350,6 +359,15 @@ class Loads:
                     linked = tuple(row[key] for key in keys)
                     if linked in wanted:
                         yield (table, *linked), "", ((table, row["id"]),)
+
+
+def _ranges(ids: set[int]) -> list[tuple[int, int]]:
+    """Return ranges that hold some ids, and as few others as so many ranges allow."""
+    places = sorted(ids)
+    gaps = sorted(pairwise(places), key=lambda gap: gap[0] - gap[1])
+    ends = sorted(gap for gap in gaps[: MOST_RANGES - 1] if gap[1] - gap[0] > 1)
+    firsts = [*places[:1], *(after for _, after in ends)]
+    return list(zip(firsts, [*(last for last, _ in ends), *places[-1:]], strict=True))
 
 
 def _nulls_first(access: tuple) -> list[tuple]:
