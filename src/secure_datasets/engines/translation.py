@@ -338,10 +338,11 @@ def _translate(sql: str) -> tuple[str, str | None, tuple[str, ...]]:
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         raise NotExact("the text is not one query")
     (tree,) = trees
-    _put_back(tree, texts)
-    _check_parts(tree)
-    relations = _name_relations(tree)
-    for node in reversed(list(tree.walk(bfs=True))):
+    nodes = list(tree.walk(bfs=True))
+    _put_back(nodes, texts)
+    _check_parts(nodes)
+    relations = _name_relations(nodes)
+    for node in reversed(nodes):
         change = REWRITES.get(type(node))
         if change is None:
             continue
@@ -390,15 +391,15 @@ def _without_texts(sql: str) -> tuple[str, dict[str, str]]:
     return skeleton, texts
 
 
-def _put_back(tree: exp.Expression, texts: dict[str, str]) -> None:
+def _put_back(nodes: list[exp.Expression], texts: dict[str, str]) -> None:
     missing = set(texts)
-    for node in tree.find_all(exp.Literal, exp.PropertyEQ):
+    for node in nodes:
         if isinstance(node, exp.PropertyEQ):
             # The fields of `named_struct` are names for the parser.
             if node.name in texts:
                 missing.discard(node.name)
                 node.set("this", exp.to_identifier(texts[node.name], quoted=True))
-        elif node.is_string and node.this in texts:
+        elif isinstance(node, exp.Literal) and node.is_string and node.this in texts:
             missing.discard(node.this)
             node.set("this", texts[node.this])
     if missing:
@@ -406,9 +407,9 @@ def _put_back(tree: exp.Expression, texts: dict[str, str]) -> None:
         raise NotExact(f"the parser changes the text '{lost[:40]}'")
 
 
-def _check_parts(tree: exp.Expression) -> None:
+def _check_parts(nodes: list[exp.Expression]) -> None:
     """Raise `NotExact` at a part of the query that is not on the list."""
-    for node in tree.walk():
+    for node in nodes:
         known = KNOWN_PARTS.get(type(node))
         if known is None:
             raise NotExact(f"{_named(node)} is not on the list")
@@ -423,10 +424,10 @@ def _named(node: exp.Expression) -> str:
     return f"{type(node).__name__} ({text[:60]})"
 
 
-def _name_relations(tree: exp.Expression) -> tuple[str, ...]:
+def _name_relations(nodes: list[exp.Expression]) -> tuple[str, ...]:
     """Make each relation one quoted name, and return the names."""
     found: dict[str, None] = {}
-    for table in list(tree.find_all(exp.Table)):
+    for table in (node for node in nodes if isinstance(node, exp.Table)):
         parts = [part.name for part in table.parts]
         if len(parts) == 1 and _is_step(table, parts[0].lower()):
             continue
