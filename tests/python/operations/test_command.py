@@ -18,6 +18,7 @@ from published_worlds import RUN, PublishedWorld
 
 from secure_datasets import cli
 from secure_datasets.cli import NO, UNASKED, YES, main
+from secure_datasets.engines import memory, translation
 from secure_datasets.engines.published import SHAPE_OF_DOCUMENT
 from secure_datasets.project import NoProject, find
 from secure_datasets.questions import lookups, names
@@ -868,6 +869,32 @@ def test_Q6_questions_about_a_past_moment_need_no_build(in_project):
     named = ("who", "--object", "project 7", "--as-of", DAY, "--format", "json")
     found = json.loads(in_project(*named)[1])
     assert (found["as_of"], found["engine"]) == (DAY, "duckdb")
+
+
+def test_Q2_the_next_question_takes_the_queries_of_the_last(
+    in_project, ask, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("DBT_TARGET_PATH", str(tmp_path / "target"))
+    made = []
+
+    def translate(query):
+        made.append(query)
+        return real(query)
+
+    real = translation._translate
+    monkeypatch.setattr(translation, "_translate", translate)
+    told = []
+    for _ in range(2):
+        translation.translated.cache_clear()
+        told.append(in_project("timeline", "hpark"))
+    assert told[0] == told[1]
+    assert len(made) == len({*made}) > 50
+    (kept,) = (tmp_path / "target").iterdir()
+    assert kept.name == memory.FILE
+    kept.unlink()
+    # The state of a run is of no project here, and has no folder of its own.
+    ask("who", "hpark")
+    assert not kept.exists()
 
 
 @pytest.mark.parametrize(
