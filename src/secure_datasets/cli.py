@@ -651,11 +651,15 @@ def _check_moment(given: str) -> None:
 
 def _memory(options: argparse.Namespace) -> AbstractContextManager[None]:
     """Return what lets the quick engine remember queries, if there is a project."""
-    from secure_datasets.engines.memory import FILE, kept_in
+    from secure_datasets.engines.memory import FOLDER, kept_in
 
-    if options.state and not options.project_dir:
-        return nullcontext()
-    return kept_in(_project(options).target_folder / FILE)
+    is_named = options.project_dir or not options.state
+    try:
+        project = _project(options) if is_named else None
+    except NoProject:
+        # The state that is named is enough for an answer.
+        project = None
+    return kept_in(project.target_folder / FOLDER) if project else nullcontext()
 
 
 def _kept(options: argparse.Namespace, state: State) -> Any:

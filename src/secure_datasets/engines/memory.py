@@ -1,19 +1,19 @@
 """What the quick engine has worked out about queries, kept for the next command.
 
-    with kept_in(Path("target/quick_engine.sqlite")):
+    with kept_in(Path("target/quick_engine")):
         sql = remembered(("translation", query), lambda: translate(query))
 
 It depends on the query, the types that it reads and the code alone, never on a row.
-Where the file can't be read or written, it is worked out anew.
+Where a file can't be read or written, it is worked out anew.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sqlite3
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -21,55 +21,42 @@ from typing import Any
 
 from secure_datasets.digest import python_part
 
-FILE = "quick_engine.sqlite"
-OWNER_ALONE = 0o600
+FOLDER = "quick_engine"
+OWNER_ALONE = 0o700
 # So many values are kept, those that were used last: a timeline uses some two hundred.
 MOST = 2000
-# Seconds to wait for another command that writes.
-PATIENCE = 1.0
-TABLE = (
-    "create table if not exists known"
-    " (digest text primary key, value text not null, used integer not null)"
-)
 
 
 class _Memory:
-    """A file of values, by the digest of what they were made of."""
+    """A folder of values, each in a file by the digest of what it was made of."""
 
-    def __init__(self, file: sqlite3.Connection) -> None:
-        self.file = file
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.code = (python_part(), version("sqlglot"), version("duckdb"))
-        self.used: dict[str, str] = {}
-        self.file.execute(TABLE)
 
     def value(self, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         digest = sha256(repr((*self.code, *of)).encode()).hexdigest()
-        if digest not in self.used:
-            found = self._read(digest)
-            self.used[digest] = json.dumps(make()) if found is None else found
-        return json.loads(self.used[digest])
+        path = self.folder / digest
+        with suppress(OSError, ValueError):
+            # A file of another name, or half of one, is none.
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(found, dict) and found.get("digest") == digest:
+                os.utime(path)
+                return found["value"]
+        value = make()
+        with suppress(OSError):
+            written = path.with_suffix(f".{os.getpid()}")
+            document = json.dumps({"value": value, "digest": digest})
+            written.write_text(document, encoding="utf-8")
+            written.replace(path)
+        return value
 
-    def _read(self, digest: str) -> str | None:
-        query = "select value from known where digest = ?"
-        with suppress(sqlite3.Error):
-            if found := self.file.execute(query, (digest,)).fetchone():
-                return found[0]
-        return None
-
-    def write(self) -> None:
-        """Write what was used as the newest, and leave the oldest out."""
-        with self.file:
-            query = "select coalesce(max(used), 0) + 1 from known"
-            (now,) = self.file.execute(query).fetchone()
-            self.file.executemany(
-                "insert or replace into known values (?, ?, ?)",
-                [(digest, value, now) for digest, value in self.used.items()],
-            )
-            self.file.execute(
-                "delete from known where digest not in"
-                " (select digest from known order by used desc limit ?)",
-                (MOST,),
-            )
+    def leave_oldest(self) -> None:
+        """Remove what nobody has used for longest."""
+        with suppress(OSError):
+            files = [(each.stat().st_mtime_ns, each) for each in self.folder.iterdir()]
+            for _, path in sorted(files)[:-MOST]:
+                path.unlink()
 
 
 _open: list[_Memory] = []
@@ -84,37 +71,28 @@ def remembered(of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
 
 
 @contextmanager
-def kept_in(path: Path) -> Iterator[None]:
-    """Let what is remembered lie in a file, which its owner alone may read."""
-    memory = _opened(path)
-    if memory is None:
+def kept_in(folder: Path) -> Iterator[None]:
+    """Let what is remembered lie in a folder, which its owner alone may read."""
+    if not _is_own(folder):
         yield
         return
-    with closing(memory.file):
-        _open.append(memory)
-        try:
-            yield
-        finally:
-            _open.pop()
-            with suppress(sqlite3.Error):
-                memory.write()
-
-
-def _opened(path: Path) -> _Memory | None:
-    """Return the memory in a file; None if it is somebody else's, or can't be had."""
+    memory = _Memory(folder)
+    _open.append(memory)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        file = os.open(path, flags, OWNER_ALONE)
-        told = os.fstat(file)
-        os.close(file)
-        if hasattr(os, "geteuid") and told.st_uid != os.geteuid():
-            return None
-        path.chmod(OWNER_ALONE)
-        return _Memory(sqlite3.connect(path, timeout=PATIENCE))
-    except (OSError, sqlite3.OperationalError):
-        return None
-    except sqlite3.DatabaseError:
-        # It is damaged: the next command begins anew.
-        path.unlink(missing_ok=True)
-        return None
+        yield
+    finally:
+        _open.pop()
+        memory.leave_oldest()
+
+
+def _is_own(folder: Path) -> bool:
+    """Say whether a folder is of this user alone: what lies in it is run as SQL."""
+    try:
+        folder.mkdir(OWNER_ALONE, parents=True, exist_ok=True)
+        told = folder.lstat()
+    except OSError:
+        return False
+    if not hasattr(os, "geteuid"):
+        return True
+    is_shared = stat.S_IMODE(told.st_mode) & ~OWNER_ALONE
+    return stat.S_ISDIR(told.st_mode) and told.st_uid == os.geteuid() and not is_shared

@@ -52,7 +52,7 @@ from secure_datasets.questions.timeline.selection import (
 SCHEMAS = ("timeline_before", "timeline_after")
 # What rows said one after another.
 HISTORY = "timeline_history"
-# Each costs the reading of the query; other rows between them do no harm.
+# Each costs the reading of the query; other rows between them are left out after it.
 MOST_RANGES = 100
 EPOCH = datetime(1970, 1, 1)
 MICROSECOND = timedelta(microseconds=1)
@@ -203,9 +203,11 @@ class Loads:
         )
 
     def _said(self, table: str) -> list[Facts]:
-        """Return what rows of a table said, in order."""
+        """Return what the needed rows of a table said, in order."""
         key, history = self.tables[table].key, f"{HISTORY}.{table}"
-        return self.engine.ask(f"select * from {history} order by {key}, since")
+        needed = self.needed.get(table, ())
+        said = self.engine.ask(f"select * from {history} order by {key}, since")
+        return [row for row in said if row[key] in needed]
 
     def _learn(self, table: Table, rows: list[Facts]) -> None:
         """Note what rows are called, and when they began or ended to count."""
