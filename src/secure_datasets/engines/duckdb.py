@@ -331,6 +331,8 @@ def _prepared(
 ) -> duckdb.DuckDBPyConnection:
     """Return a connection that has the functions of queries, and moments in UTC."""
     connection.execute("set timezone = 'UTC'")
+    # What is to come is worked out while Python is at the rows before it.
+    connection.execute("set streaming_buffer_size = '256MB'")
     connection.execute(macros)
     return connection
 

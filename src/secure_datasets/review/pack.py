@@ -130,13 +130,16 @@ def dated(value: Any) -> Markup:
 
 def cell(value: Any) -> str:
     """Return a value as the cell of a table, which no spreadsheet computes."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     text = shown(value)
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return f"'{text}" if is_computed(text) and not is_number else text
+    return f"'{text}" if is_computed(text) else text
 
 
 def is_computed(text: str) -> bool:
     """Say whether a spreadsheet would compute a cell, or one without its guard."""
+    if text[:1].isalnum():
+        return False
     # Guards before it are counted in, so that each can be taken off again.
     return text.replace("'", " ").lstrip().startswith(FORMULAS)
 
