@@ -523,6 +523,12 @@ def _project(options: argparse.Namespace) -> Project:
     return find(options.project_dir, options.profiles_dir, options.target)
 
 
+def _named_project(options: argparse.Namespace) -> Project | None:
+    """Return the project, unless a state is named and no project is."""
+    is_named = options.project_dir or not options.state
+    return _project(options) if is_named else None
+
+
 def _check_state(
     state: State, project: Project | None, options: argparse.Namespace
 ) -> None:
@@ -653,9 +659,8 @@ def _memory(options: argparse.Namespace) -> AbstractContextManager[None]:
     """Return what lets the quick engine remember queries, if there is a project."""
     from secure_datasets.engines.memory import FOLDER, kept_in
 
-    is_named = options.project_dir or not options.state
     try:
-        project = _project(options) if is_named else None
+        project = _named_project(options)
     except NoProject:
         # The state that is named is enough for an answer.
         project = None
@@ -666,10 +671,9 @@ def _kept(options: argparse.Namespace, state: State) -> Any:
     """Return where past states of the project are kept, if they are."""
     from secure_datasets.questions.kept import FOLDER, Kept
 
-    if options.state and not options.project_dir:
-        return None
+    project = _named_project(options)
     most = state.document["vars"].get("kept_days", 0)
-    return Kept(_project(options).target_folder / FOLDER, state, most)
+    return project and Kept(project.target_folder / FOLDER, state, most)
 
 
 def _keep(kept: Any, as_of: str, engine: Any) -> None:
@@ -684,8 +688,7 @@ def _keep(kept: Any, as_of: str, engine: Any) -> None:
 
 def _folders(options: argparse.Namespace) -> Callable[[str], Path | None]:
     """Return what tells the folder of a package of the project, if one is named."""
-    is_named = options.project_dir or not options.state
-    project = _project(options) if is_named else None
+    project = _named_project(options)
 
     def folder(package: str) -> Path | None:
         if project is None or package == project.name:

@@ -138,6 +138,7 @@ def cell(value: Any) -> str:
 
 def is_computed(text: str) -> bool:
     """Say whether a spreadsheet would compute a cell, or one without its guard."""
+    # Most cells begin so, and some are long.
     if text[:1].isalnum():
         return False
     # Guards before it are counted in, so that each can be taken off again.
