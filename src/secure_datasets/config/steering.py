@@ -18,6 +18,10 @@ STEERING = re.compile(
 )
 
 
+# What stands between two columns of a table.
+GAP = "  "
+
+
 def without_steering(sentence: str) -> str:
     """Return a sentence in which nothing steers the terminal, whatever it quotes."""
     return "".join(c if c.isprintable() else "?" for c in sentence)
@@ -44,11 +48,11 @@ def table_lines(
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     placed = str.ljust if align == "left" else str.rjust
     lines = [
-        "  ".join(
+        GAP.join(
             (placed if place else str.ljust)(cell, width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in cells
     ]
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    rule = "-" * (sum(widths) + len(GAP) * (len(widths) - 1))
     return [lines[0], rule, *lines[1:]]

@@ -8,10 +8,9 @@ import json
 import re
 from typing import Any
 
-from secure_datasets.config.steering import table_lines, without_steering
+from secure_datasets.config.steering import GAP, table_lines, without_steering
 from secure_datasets.questions.lookups import Answer, Table
 
-GAP = "  "
 BOLD, DIM, PLAIN = "\033[1m", "\033[2m", "\033[0m"
 GREEN, RED = "\033[32m", "\033[31m"
 COLOURS = {"open": GREEN, "gained": GREEN, "closed": RED, "lost": RED}
