@@ -7,12 +7,14 @@ ASKED_BY := $(BIN)/secure-datasets
 SET_UP := .venv/.set-up
 # Spark 3.5, in an environment of its own.
 SPARK_3 := .venv-spark-3.5/.set-up
+# The same, with the runtime of Iceberg.
+LAKEHOUSE := .venv-spark-3.5/.with-iceberg
 EXAMPLES := $(patsubst %/requirements.txt,%/.venv/.set-up,$(wildcard examples/*/requirements.txt))
 # A customer that has everything, and what prepares it.
 SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
-.PHONY: help setup classes load run sample test test-fast test-without-spark test-all lint-changed test-nightly test-deployments test-browser test-examples \
+.PHONY: help setup classes load run sample test test-fast test-without-spark test-all lint-changed test-nightly test-deployments test-lakehouse test-browser test-examples \
 	soak mutants bench bench-questions lint docs who why compare since what-if as-of diff timeline review decisions release metastore clean
 
 WORLDS ?= 1000
@@ -79,7 +81,7 @@ test-fast: setup lint-changed ## Check what changed, and the rules over twenty r
 test-without-spark: setup lint ## Run the tests that need no Spark
 	$(BIN)/python -m pytest $(IN_TWO) -m 'not spark and not deployment and not nightly'
 
-test-all: test test-nightly test-deployments test-browser mutants ## Run everything, and the rules over a thousand random worlds
+test-all: test test-nightly test-deployments test-lakehouse test-browser mutants ## Run everything, and the rules over a thousand random worlds
 	WORLDS=1000 $(BIN)/python -m pytest $(IN_TWO) tests/meaning
 
 test-nightly: setup ## Run the tests that are dear, and whose rules are rarely wrong
@@ -93,6 +95,15 @@ $(SPARK_3): pyproject.toml constraints-spark-3.5.txt constraints-without-spark.t
 	$(@D)/bin/python -m pip install --quiet --constraint constraints-spark-3.5.txt setuptools
 	$(@D)/bin/python -m pip install --quiet --constraint constraints-spark-3.5.txt \
 		--no-build-isolation --editable .
+	@touch $@
+
+test-lakehouse: setup $(LAKEHOUSE) ## Read and build from tables of Iceberg, with Spark 3.5
+	$(BIN)/python -m pytest tests/lakehouse
+
+$(LAKEHOUSE): $(SPARK_3) tests/helpers/shaded_jackson.py
+	$(@D)/bin/python -m pip install --quiet --no-deps --constraint constraints-spark-3.5.txt \
+		snowpark-connect-deps-iceberg
+	$(@D)/bin/python tests/helpers/shaded_jackson.py $(@D)/shaded_jackson.jar
 	@touch $@
 
 test-browser: setup ## Try the pages of a review in a browser: Debian's chromium, or CHROMIUM

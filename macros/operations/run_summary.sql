@@ -54,12 +54,13 @@
     {%- set staged = results | selectattr('status', 'equalto', 'success') | map(attribute='node.name') | list -%}
     {%- set queries = [] -%}
     {%- for name in secure_datasets.repository_tables() if 'stg_' ~ name in staged -%}
+        {%- set was_there = secure_datasets.was_delivered(secure_datasets.feed_of(name), 'sf_date_created', var('as_of')) -%}
         {%- set query -%}
             select
                 {{ loop.index }} as place,
                 '{{ name }}' as raw_table,
-                count_if({{ secure_datasets.was_there('sf_date_created', var('as_of')) }}) as counted,
-                count_if(not {{ secure_datasets.was_there('sf_date_created', var('as_of')) }}) as left_out,
+                count_if({{ was_there }}) as counted,
+                count_if(not {{ was_there }}) as left_out,
                 count_if(sf_date_created is null) as undated
             from (
                 {{ secure_datasets.delivered_values(name, ['sf_date_created']) }}

@@ -275,6 +275,13 @@ end
 ({{ loaded }} is null or {{ loaded }} <= timestamp '{{ adapter.as_of_text(as_of) }}Z')
 {%- endmacro %}
 
+
+{# The same of a delivery of a feed: what holds the present is read as it was at the moment. #}
+{% macro was_delivered(feed, loaded, as_of) -%}
+{{ 'true' if feed and not feed.has_history else secure_datasets.was_there(loaded, as_of) }}
+{%- endmacro %}
+
+
 {#
     The raw rows to read: the raw table itself, or the deliveries of its declared feed as a query
     in brackets. The sample's seed is named beside the source so that
@@ -294,8 +301,22 @@ end
 {{ secure_datasets._no_rows_of(name) }}
 {%- elif feed -%}
 (
-{{ secure_datasets.feed_query(name, feed, source('repository', name)) | indent(8, true) }}
+{{ secure_datasets.feed_query(name, feed, secure_datasets._raw_rows(name, feed)) | indent(8, true) }}
     )
+{%- else -%}
+{{ source('repository', name) }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{# The rows that a feed is read from: of a past state of a table that holds the present, those of then. #}
+{% macro _raw_rows(name, feed) -%}
+{%- if execute and not feed.has_history and var('as_of', none) is not none -%}
+{%- set of_then = adapter.raw_rows_as_of(name, source('repository', name), var('as_of')) -%}
+{%- if not of_then -%}
+    {% do secure_datasets.check_has_past(name) %}
+{%- endif -%}
+{{ of_then }}
 {%- else -%}
 {{ source('repository', name) }}
 {%- endif -%}

@@ -66,7 +66,7 @@ dated as (
         {%- endfor %}
     from read_keys
     {%- if until is not none %}
-    where {{ secure_datasets.was_there('sf_date_created', until) }}
+    where {{ secure_datasets.was_delivered(feed, 'sf_date_created', until) }}
     {%- endif %}
 
 )

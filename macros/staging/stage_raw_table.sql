@@ -23,7 +23,7 @@
 {#- Deliveries compete with those of the same id; over time, those that came at one moment. -#}
 {%- set rivals = 'id, since' if history_of else 'id' -%}
 {%- set feed, readings = secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
-{%- if execute and (history_of or var('as_of', none) is not none) -%}
+{%- if execute and history_of -%}
     {% do secure_datasets.check_has_past(name) %}
 {%- endif -%}
 {%- set deletes = feed and feed.deletes -%}

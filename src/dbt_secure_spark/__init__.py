@@ -7,6 +7,7 @@
 ``run``         its lock: one run at a time
 ``versions``    what is published, as the metastore tells
 ``raw_tables``  what the raw tables hold
+``seeds``       what a seed's file holds
 ``unchanged``   whether a version can stay as it is
 ``warehouse``   the folders under the schemas
 ``leaks``       the leak detector

@@ -65,7 +65,11 @@ from dbt_secure_spark.raw_tables import has_changed, look_up
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
 from dbt_secure_spark.run import RunLock, RunLost, RunRefused
 from dbt_secure_spark.settings import OF_THE_PAST, as_of_text, check_vars
-from dbt_secure_spark.settings_of_views import refuse_other_settings, set_for_views
+from dbt_secure_spark.settings_of_views import (
+    OF_DATABRICKS,
+    refuse_other_settings,
+    set_for_views,
+)
 from dbt_secure_spark.submission import session_parameters
 from dbt_secure_spark.versions import (
     KEPT_VERSIONS,
@@ -626,9 +630,18 @@ def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
     return any(version.startswith(prefix) for version in versions)
 
 
-def existing_schemas(adapter: SparkAdapter) -> set[str]:
-    """Return the schemas that the metastore has."""
-    return {str(row[0]).lower() for row in rows_of(adapter, "show schemas")}
+def existing_schemas(adapter: SparkAdapter, catalog: str = "") -> set[str]:
+    """Return the schemas of a catalog; of the session's, if none is named.
+
+    None if there is no such catalog.
+    """
+    of = f" in {catalog}" if catalog else ""
+    try:
+        return {str(row[0]).lower() for row in rows_of(adapter, f"show schemas{of}")}
+    except DbtRuntimeError as failure:
+        if not catalog or "NOT_FOUND" not in str(failure):
+            raise
+        return set()
 
 
 def run_of(adapter: SparkAdapter) -> Run:
@@ -704,11 +717,15 @@ def note_raw_schema(adapter: SparkAdapter, name: str, is_sample: bool) -> None:
     forgotten reads the sample.
     """
     run = run_of(adapter)
-    if not is_sample and name.lower() not in existing_schemas(adapter):
+    catalog, _, schema = name.lower().rpartition(".")
+    if not is_sample and schema not in existing_schemas(adapter, catalog):
         end_run(adapter)
+        where = (
+            f"in the catalog {catalog}, if the profile has one, is" if catalog else ""
+        )
         raise CompilationError(
-            f"raw_schema names {name!r}, and the metastore has no such schema: name"
-            " that of the replica."
+            f"raw_schema names {name!r}, and {where or 'the metastore has'} no such"
+            " schema: name that of the replica."
         )
     for schema, before in run.noted("raw_schema", with_present=is_sample).items():
         if is_sample and before:
@@ -780,6 +797,28 @@ def check_session(adapter: SparkAdapter) -> None:
     credentials = adapter.config.credentials
     if not getattr(credentials, "cluster", None):
         session_parameters(credentials)
+
+
+def check_file_formats(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
+    """Raise if a version would be of a format that Databricks refuses.
+
+    Unity Catalog's managed tables are Delta or Iceberg.
+    """
+    if adapter.config.credentials.method not in OF_DATABRICKS:
+        return
+    refused = sorted(
+        node["name"]
+        for node in graph["nodes"].values()
+        if node["config"]["materialized"] in STORED
+        # A seed that names no format is stored as Parquet.
+        and (node["config"].get("file_format") or "parquet") == "parquet"
+    )
+    if refused:
+        more = f" and {len(refused) - 1} more" if refused[1:] else ""
+        raise CompilationError(
+            f"'{refused[0]}'{more} would be stored as Parquet, and Databricks' managed"
+            " tables are Delta or Iceberg: write +file_format: delta."
+        )
 
 
 def end_run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import zlib
 from itertools import takewhile
@@ -21,10 +22,13 @@ from dbt_secure_spark.queries import (
     names_read,
     quoted,
 )
+from dbt_secure_spark.settings import read_as_of
 from dbt_secure_spark.versions import NAMED_VERSION, RawRead, rows_of
 from secure_datasets.sql import expressions
 
 PARTITIONS_ARE_ASKED_FOR = "spark.sql.hive.manageFilesourcePartitions"
+CURRENT_SNAPSHOT = re.compile(r"(?<=[\[,])current-snapshot-id=([0-9]+)(?=[,\]])")
+READ_BY_BRANCH = "write.wap.enabled=true"
 # As text, moments lose what is less than a thousandth of a second, and their zone, of
 # which some have an hour twice.
 TO_THE_LAST = (
@@ -46,15 +50,37 @@ def columns_of(adapter: SparkAdapter, relation: str) -> list[tuple[str, str]]:
 
     Raises DbtRuntimeError if the session would not read what the relation holds.
     """
+    return described(adapter, relation)[0]
+
+
+def described(
+    adapter: SparkAdapter, relation: str
+) -> tuple[list[tuple[str, str]], int | None]:
+    """Return a relation's columns as `columns_of` does, and its snapshot's id."""
     told = rows_of(adapter, f"describe table extended {relation}")
-    refuse_other_partitions(adapter, relation, {row[0]: row[1] for row in told})
+    told_of_it = {row[0]: row[1] for row in told}
+    refuse_other_partitions(adapter, relation, told_of_it)
     columns = []
     for name, kind, *_ in told:
         # What follows the columns describes the partitions, and has no type.
         if not kind:
             break
         columns.append((f"`{str(name).replace('`', '``')}`", str(kind)))
-    return columns
+    return columns, snapshot_of(told_of_it)
+
+
+def snapshot_of(told: dict[str, str]) -> int | None:
+    """Return the id of the snapshot that a table holds, by what is told of it.
+
+    None of a table that keeps no snapshots or has none yet, and of one that a session
+    may read by a branch, which its setting names.
+    """
+    properties = str(told.get("Table Properties"))
+    if str(told.get("Provider")).lower() != "iceberg" or READ_BY_BRANCH in properties:
+        return None
+    # Somebody's own property may have a value that looks like this one.
+    found = CURRENT_SNAPSHOT.findall(properties)
+    return int(found[0]) if len(found) == 1 else None
 
 
 def refuse_other_partitions(
@@ -200,7 +226,7 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
     relation, loaded_at = source["relation_name"], source["loaded_at_field"]
     # A session that has read it before knows the files that it had then.
     adapter.execute(f"refresh table {relation}")
-    columns = columns_of(adapter, relation)
+    columns, snapshot = described(adapter, relation)
     there = {name.strip("`").lower() for name, _ in columns}
     if loaded_at and not names_in(loaded_at) <= there:
         # A declared feed has a clock of its own, and no load time.
@@ -210,16 +236,57 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
         if loaded_at
         else "cast(null as timestamp)"
     )
+    # A snapshot never changes; how its columns are called may, without another one.
+    read = "" if snapshot else f"{hash_of_row(columns)} as content, "
+    content = digest_of(columns, snapshot) if snapshot else CONTENT
     (row,) = rows_of(
         adapter,
-        f"select count(*), {CONTENT}, max(unix_micros(case"
+        f"select count(*), {content}, max(unix_micros(case"
         " when loaded <= current_timestamp() then loaded end)) from ("
-        f"select {hash_of_row(columns)} as content,"
-        f" {loaded} as loaded"
+        f"select {read}{loaded} as loaded"
         f" from {relation})",
     )
     found = (None if value is None else int(value) for value in row)
-    return RawRead(table_of(source), run, *found)
+    return RawRead(table_of(source), run, *found, snapshot)
+
+
+def digest_of(columns: list[tuple[str, str]], snapshot: int) -> int:
+    """Return a number that stands for a snapshot, read by columns."""
+    digest = hashlib.sha256(repr((columns, snapshot)).encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def raw_rows_as_of(
+    adapter: SparkAdapter, name: str, relation: Any, as_of: str
+) -> str | None:
+    """Return a raw table as it was at a moment; None if it keeps no snapshots.
+
+    Raises CompilationError if it keeps none of then.
+    """
+    moment = read_as_of(as_of)
+    # A session that has read it before knows the snapshots that it had then.
+    adapter.execute(f"refresh table {relation}")
+    told = rows_of(adapter, f"describe table extended {relation}")
+    if snapshot_of({row[0]: row[1] for row in told}) is None:
+        return None
+    rows = rows_of(
+        adapter,
+        "select kept.snapshot_id, date_format(history.made_current_at, 'yyyy-MM-dd"
+        " HH:mm:ss'),"
+        f" history.made_current_at <= timestamp '{moment}Z'"
+        f" from {relation}.history as history left join {relation}.snapshots as kept"
+        " on history.snapshot_id = kept.snapshot_id"
+        " order by history.made_current_at",
+    )
+    of_then = [row[0] for row in rows if row[2]]
+    if not of_then or of_then[-1] is None:
+        first = next((row[1] for row in rows if row[0] is not None), "never")
+        raise CompilationError(
+            f"{relation} keeps no snapshot of {moment}, but those since"
+            f" {first} (both UTC), and the feed of {name} holds the present alone:"
+            " ask about a later moment, or keep snapshots longer."
+        )
+    return f"{relation} version as of {of_then[-1]}"
 
 
 def hash_of_row(columns: list[tuple[str, str]]) -> str:

@@ -46,6 +46,11 @@ def is_schema(value: Any) -> bool:
     return isinstance(value, str) and bool(NAME.fullmatch(value))
 
 
+def is_raw_schema(value: Any) -> bool:
+    """Say whether a value can name a schema, of this catalog or another one."""
+    return isinstance(value, str) and all(map(is_schema, value.split(".", 1)))
+
+
 def is_whole(value: Any) -> bool:
     """Say whether a value is a whole number from 0 on, written without a fraction."""
     return is_number(value) and isinstance(value, int) and value >= 0
@@ -88,7 +93,7 @@ def is_day(value: Any) -> bool:
 
 
 EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "raw_schema": (is_schema, "the name of a schema"),
+    "raw_schema": (is_raw_schema, "the name of a schema, such as replica or lake.raw"),
     "sample_schema": (is_schema, "the name of a schema"),
     "sample_day": (is_day, "a day, such as '2026-10-01', or empty"),
     "loads_sample": (lambda value: isinstance(value, bool), "true or false"),

@@ -37,7 +37,7 @@ from dbt_secure_spark.queries import (
     relations_read,
     words_and_texts,
 )
-from dbt_secure_spark.raw_tables import read_raw, table_of
+from dbt_secure_spark.raw_tables import read_raw, snapshot_of, table_of
 from dbt_secure_spark.versions import (
     MADE_OF,
     RawRead,
@@ -340,7 +340,8 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
     """Return what tells whether a raw table was written to; None if nothing does.
 
     The digest is of the names, sizes and times of its files, its definition and what
-    Spark reads it by. Rows that are taken away and come back are in other files.
+    Spark reads it by. Rows that are taken away and come back are in other files. The
+    definition of a table that keeps snapshots names the one that it holds.
     """
     if is_by_the_time(adapter, source):
         return None
@@ -352,6 +353,9 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
     adapter.execute(f"refresh table {relation}")
     definition = list(map(tuple, rows_of(adapter, f"describe extended {relation}")))
     told = {row[0]: row[1] for row in definition}
+    if snapshot_of(told) is not None:
+        # No other one has its id, whenever it was made.
+        return RawFiles(_digest([definition, engine_of(adapter)]), newest=0)
     is_in_files = str(told.get("Provider")).lower() in IN_FILES
     if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
         return None

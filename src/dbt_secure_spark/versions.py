@@ -109,7 +109,8 @@ class RawRead:
     """What one run found in one raw table.
 
     `rows` and `content` tell whether the table has changed since; `newest` is the
-    latest load time that was not in the future, in microseconds since 1970.
+    latest load time that was not in the future, in microseconds since 1970. Of a table
+    that keeps its snapshots, `snapshot` is the id of the one that was read.
     """
 
     table: str
@@ -117,9 +118,11 @@ class RawRead:
     rows: int | None = None
     content: int | None = None
     newest: int | None = None
+    snapshot: int | None = None
 
     def __str__(self) -> str:
-        values = (self.rows, self.content, self.newest)
+        values = [self.rows, self.content, self.newest]
+        values += [] if self.snapshot is None else [self.snapshot]
         texts = ("" if value is None else str(value) for value in values)
         return ":".join((self.table, self.run, *texts))
 

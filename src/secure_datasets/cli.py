@@ -618,13 +618,7 @@ def _by_engines(
                 # Files of the present would be no help.
                 package["check_has_past"](table)
             reason = (
-                f"no files are known of {why}: if the project makes it, run dbt there"
-                + (
-                    "; if not, build the day's state (secure-datasets as-of), and ask"
-                    " it by --schema"
-                    if as_of
-                    else ""
-                )
+                _without_files(str(why), bool(as_of))
                 if isinstance(why, NotThere)
                 else f"DuckDB does not answer as Spark would: {why}"
             )
@@ -638,6 +632,16 @@ def _by_engines(
         return answer(package, {"engine": "spark", **about})
     except NoSession as why:
         raise Unasked(str(why)) from None
+
+
+def _without_files(relation: str, is_past: bool) -> str:
+    """Say of which relation no files are known, and what helps."""
+    build = "build the day's state (secure-datasets as-of), and ask it by --schema"
+    if relation.count(".") == 2:
+        said = f"{relation} is in another catalog, whose files are not read"
+        return f"{said}: {build}" if is_past else said
+    said = f"no files are known of {relation}: if the project makes it, run dbt there"
+    return f"{said}; if not, {build}" if is_past else said
 
 
 def _as_of_moment(options: argparse.Namespace) -> str | None:

@@ -141,7 +141,9 @@ def _check(folder: Path, name: str, raw_schema: str) -> None:
             f"the path {folder} has a space or another sign that Java's options can't"
             " hold: choose another folder"
         )
-    for value, meaning in ((name, "a dbt project"), (raw_schema, "a schema")):
+    # The schema may be another catalog's: lake.raw.
+    parts = [(part, "a schema") for part in raw_schema.split(".", 1)]
+    for value, meaning in ((name, "a dbt project"), *parts):
         if not _is_name(value):
             raise NotMade(
                 f"'{value}' is no name of {meaning}: write letters, digits and _,"

@@ -140,7 +140,9 @@ def server(
             list(map(str, command)),
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=os.environ | SERVER_ENVIRONMENT,
+            env=os.environ
+            | SERVER_ENVIRONMENT
+            | {"CLUSTER_FOLDER": log.parent / "work"},
             cwd=log.parent,
             start_new_session=True,
         )
@@ -241,24 +243,13 @@ def thrift_server(folder: Path) -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def standalone_cluster(folder: Path) -> Iterator[int]:
-    """Run a standalone master with two workers; give the master's port."""
-    port, page = free_port(), free_port()
-    spark_class = SPARK_HOME / "bin" / "spark-class"
-    master = [spark_class, "org.apache.spark.deploy.master.Master"]
-    master += ["--host", LOOPBACK, "--port", port, "--webui-port", page]
-    worker = [spark_class, "org.apache.spark.deploy.worker.Worker", "--host", LOOPBACK]
-    worker += ["-c", "1", "-m", "1g", "-d", folder / "work"]
-    worker += ["--webui-port", "0", f"spark://{LOOPBACK}:{port}"]
+    """Run a master with two workers by the documented command; give its port."""
+    port, log = free_port(), folder / "cluster.log"
 
-    def has_registered(log: Path) -> bool:
-        return "Successfully registered with master" in log.read_text()
+    def has_workers() -> bool:
+        return log.read_text().count("Successfully registered with master") == 2
 
-    logs = [folder / "worker_1.log", folder / "worker_2.log"]
-    with (
-        server(master, lambda: is_listening(port), folder / "master.log"),
-        server(worker, lambda: has_registered(logs[0]), logs[0]),
-        server(worker, lambda: has_registered(logs[1]), logs[1]),
-    ):
+    with server([ROOT / "scripts/cluster.sh", port], has_workers, log):
         yield port
 
 

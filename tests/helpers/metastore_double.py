@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dbt_common.exceptions import DbtRuntimeError
 
 STATEMENTS = {
-    "show_schemas": r"show schemas",
+    "show_schemas": r"show schemas(?: in (\w+))?",
     "describe_schema": r"describe schema extended (\S+)",
     "alter_schema": r"alter schema (\S+) set dbproperties \('(\w+)' = '(.*)'\)",
     "create_schema": r"create schema if not exists (\S+)",
@@ -95,8 +95,13 @@ class RememberedMetastore:
         """A connection of a thread's own."""
         return contextlib.nullcontext()
 
-    def show_schemas(self):
-        return [(name,) for name in self.schemas]
+    def show_schemas(self, catalog=None):
+        # Of another catalog a schema's name has the catalog's before it.
+        names = [name.rpartition(".") for name in self.schemas]
+        found = [(name,) for of, _, name in names if of == (catalog or "")]
+        if catalog and not found:
+            raise DbtRuntimeError(f"[SCHEMA_NOT_FOUND] The schema `{catalog}`")
+        return found
 
     def describe_schema(self, schema):
         told = ", ".join(

@@ -215,6 +215,8 @@ class Macros:
                 product_version=lambda: "1.0.0",
                 note_rules=lambda relations: self.noted_rules.append(relations),
                 as_of_text=partial(as_of_text, None),
+                # No table here keeps its snapshots.
+                raw_rows_as_of=lambda *_: None,
             ),
             "exceptions": SimpleNamespace(
                 raise_compiler_error=_stop, warn=self.warnings.append

@@ -342,6 +342,9 @@ class _Adapter:
             return self.package.engine.columns(relation)
         return {name: kind.lower() for name, kind in found["columns"]}
 
+    def raw_rows_as_of(self, name: str, relation: str, as_of: Any) -> None:
+        """No snapshots are read here."""
+
     def note_rules(self, relations: list[str]) -> None:
         """Nothing is published here."""
 

@@ -35,7 +35,12 @@ from dbt_secure_spark.queries import (
     replaced,
     without_catalog,
 )
-from dbt_secure_spark.raw_tables import columns_of, has_changed, read_raw
+from dbt_secure_spark.raw_tables import (
+    columns_of,
+    has_changed,
+    raw_rows_as_of,
+    read_raw,
+)
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
 from dbt_secure_spark.run import RunLock, RunLost, SignOfLife
 from dbt_secure_spark.session import ANSI, OF_VIEWS, with_settings
@@ -2221,6 +2226,107 @@ def test_spark_finds_nothing_to_hide_in_a_property():
     assert raw_reads(f"[raw_reads={encoded(str(read))}]") == {read}
 
 
+class IcebergTable:
+    """Stands for an adapter over one table of Iceberg's, and for what it answers.
+
+    history  when each snapshot became the current one, its id, and whether it is kept
+    """
+
+    def __init__(self, snapshot="none", properties="", columns=("id",), history=()):
+        self.told = f"[{properties}current-snapshot-id={snapshot},format=iceberg/avro]"
+        self.columns, self.history = columns, history
+        self.asked: list[str] = []
+
+    def execute(self, statement: str, fetch: bool = False):
+        self.asked.append(statement)
+        rows: list[tuple] = []
+        if statement.startswith("describe table extended"):
+            rows = [(name, "bigint", "") for name in self.columns]
+            rows += [("", "", ""), ("Provider", "iceberg", "")]
+            rows += [("Table Properties", self.told, "")]
+        elif ".history" in statement:
+            moment = re.search(r"timestamp '(.*)Z'", statement)[1]
+            rows = [
+                (snapshot if is_kept else None, at, at <= moment)
+                for at, snapshot, is_kept in self.history
+            ]
+        elif statement.startswith("select"):
+            rows = [(3, "7" if "xxhash64" in statement else "8", None)]
+            number = re.match(r"select count[(][*][)], (-?[0-9]+), ", statement)
+            rows = [(3, int(number[1]), None)] if number else rows
+        return None, SimpleNamespace(rows=rows)
+
+    def read(self) -> RawRead:
+        source = {"relation_name": "lake.r.t", "loaded_at_field": None}
+        return read_raw(self, source | {"source_name": "r", "name": "t"}, "run")
+
+
+def test_a_snapshot_says_whether_a_table_has_changed_and_no_row_is_hashed():
+    tables = [
+        IcebergTable("17"), IcebergTable("18"), IcebergTable("17", columns=("uid",)),
+        IcebergTable("17", "a=1,"),
+    ]  # fmt: skip
+    first, later, renamed, same = (table.read() for table in tables)
+    assert not any("xxhash64" in text for table in tables for text in table.asked)
+    assert has_changed(first, later) and has_changed(first, renamed)
+    assert not has_changed(first, same)
+    assert first.snapshot == 17 and RawRead.parse(str(first)) == first
+    assert RawRead.parse("r.t:run:3:8:") == RawRead("r.t", "run", 3, 8)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        # Without a snapshot it is empty.
+        IcebergTable(),
+        # Somebody's property, whose value looks like the one that counts.
+        IcebergTable("17", "a=,current-snapshot-id=16,"),
+        # A session may read it by another branch.
+        IcebergTable("17", "a=1,write.wap.enabled=true,"),
+    ],
+)
+def test_where_no_snapshot_is_sure_the_rows_are_asked(table):
+    assert table.read().snapshot is None
+    assert "xxhash64" in table.asked[-1]
+
+
+def test_a_past_is_read_from_the_snapshot_of_then_as_far_as_they_are_kept():
+    days = [f"2026-05-0{day} 00:00:00" for day in (1, 2, 3, 4)]
+    kept = (False, False, True, True)
+    table = IcebergTable("4", history=list(zip(days, (1, 2, 3, 4), kept, strict=True)))
+    for as_of, snapshot in (
+        ("2026-05-03", 3),
+        ("2026-05-03 12:00:00", 3),
+        (days[3], 4),
+    ):
+        found = raw_rows_as_of(table, "users", "lake.r.t", as_of)
+        assert found == f"lake.r.t version as of {snapshot}"
+    for as_of in ("2026-04-01", "2026-05-02 23:00:00"):
+        with pytest.raises(CompilationError) as refused:
+            raw_rows_as_of(table, "users", "lake.r.t", as_of)
+        assert "keeps no snapshot of" in str(refused.value)
+        assert f"but those since {days[2]} (both UTC)" in str(refused.value)
+    assert raw_rows_as_of(IcebergTable(), "users", "lake.r.t", "2026-05-03") is None
+
+
+def test_the_raw_schema_may_be_another_catalog_s(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions", "lake.raw")
+
+    def run(name: str) -> None:
+        publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+        publishing.note_raw_schema(metastore, name, False)
+        publishing.end_run(metastore)
+
+    for catalog in ("lake", "sea"):
+        said = (
+            f"in the catalog {catalog}, if the profile has one, is no such schema: na"
+        )
+        with pytest.raises(CompilationError, match=said):
+            run(f"{catalog}.nowhere")
+    run("Lake.Raw")
+    assert metastore.schemas["s_versions"]["raw_schema"] == encoded("Lake.Raw")
+
+
 def test_columns_that_trade_their_names_are_a_change():
     asked = []
 
@@ -2672,7 +2778,7 @@ def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen)
         ("rejected_rows_error_threshold", "1000", "a whole number from 0 on"),
         ("dangling_references_error_threshold", 1.5, "a whole number from 0 on"),
         ("access_stale_error_hours", -1, "a number of hours from 0 on"),
-        ("raw_schema", 5, "the name of a schema"),
+        ("raw_schema", 5, "the name of a schema, such as replica or lake.raw"),
         ("sample_schema", "a b", "the name of a schema"),
         ("loads_sample", "yes", "true or false"),
         ("sample_day", "soon", "a day, such as '2026-10-01', or empty"),

@@ -35,6 +35,15 @@ def test_python_models_are_submitted_through_a_job_cluster(manifest):
     assert methods == {"job_cluster"}
 
 
+def test_what_is_stored_is_delta_and_seeds_go_to_the_cluster_too(manifest):
+    stored = [
+        (node.config.get("file_format"), node.config.get("submission_method"))
+        for node in manifest.nodes.values()
+        if node.config.materialized in ("published_view", "seed")
+    ]
+    assert set(stored) == {("delta", "job_cluster")}
+
+
 def test_a_submission_carries_the_code_and_the_cluster(manifest, monkeypatch):
     (node,) = (n for n in manifest.nodes.values() if n.name == "int_access_paths")
     model = node.to_dict()

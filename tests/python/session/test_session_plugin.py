@@ -17,7 +17,7 @@ from dbt.adapters.factory import load_plugin
 from dbt.adapters.secure_spark import Plugin, SecureSparkAdapter, SecureSparkCredentials
 from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt.adapters.spark import SparkAdapter
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_secure_spark import class_archive, java, publishing, session
 from dbt_secure_spark.submission import SessionPythonJobHelper
@@ -374,6 +374,29 @@ def test_a_run_with_such_a_profile_stops_before_anything_is_built():
     adapter = SimpleNamespace(config=SimpleNamespace(credentials=credentials))
     with pytest.raises(DbtRuntimeError, match="Python models and seeds need a Spark"):
         publishing.check_session(adapter)
+
+
+@pytest.mark.parametrize(
+    ("node", "is_refused"),
+    [
+        ({"materialized": "published_view", "file_format": "parquet"}, True),
+        ({"materialized": "seed", "file_format": None}, True),
+        ({"materialized": "published_view", "file_format": "delta"}, False),
+        ({"materialized": "view", "file_format": "parquet"}, False),
+    ],
+)
+def test_databricks_gets_no_tables_of_parquet(node, is_refused):
+    graph = {"nodes": {"model.a.b": {"name": "b", "config": node}}}
+    for method in ("http", "session"):
+        credentials = SimpleNamespace(method=method)
+        adapter = SimpleNamespace(config=SimpleNamespace(credentials=credentials))
+        if is_refused and method == "http":
+            with pytest.raises(
+                CompilationError, match="'b' would be stored as Parquet"
+            ):
+                publishing.check_file_formats(adapter, graph)
+        else:
+            publishing.check_file_formats(adapter, graph)
 
 
 def test_a_profile_of_another_method_may_name_a_connect_server():

@@ -26,6 +26,7 @@ from dbt_secure_spark import (
     narrowing,
     publishing,
     raw_tables,
+    seeds,
     settings,
     settings_of_views,
     unchanged,
@@ -81,6 +82,8 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     check_lock = available(publishing.check_lock)
     comment = available(versions.comment)
     check_session = available(publishing.check_session)
+    seed_of = available(seeds.seed_of)
+    check_file_formats = available(publishing.check_file_formats)
     begin_switch = available(publishing.begin_switch)
     note_switch = available(publishing.note_switch)
     set_for_views = available(settings_of_views.set_for_views)
@@ -113,6 +116,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     raw_tables_of = available(publishing.raw_tables_of)
     changed_raw_tables = available(publishing.changed_raw_tables)
     raw_columns = available(raw_tables.raw_columns)
+    raw_rows_as_of = available(raw_tables.raw_rows_as_of)
     made_since = available(publishing.made_since)
     # What a project says
     names_of_vars = available(settings.names_of_vars)

@@ -5,6 +5,7 @@
 #}
 {% macro begin_run() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'seed'] -%}
+        {%- do adapter.check_file_formats(graph) -%}
         {%- do adapter.begin_run(*_parts_of_run()) -%}
     {%- endif -%}
 {% endmacro %}

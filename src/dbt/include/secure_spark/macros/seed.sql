@@ -1,7 +1,7 @@
 {#
     Loads a seed's CSV as it stands and publishes it like every stored relation. Replaces
     dbt-spark's seed materialization, which corrupts text under the session method: here
-    Python's csv module reads the file in the session and no value goes through SQL text.
+    Python's csv module reads the file in dbt's process and no value goes through SQL text.
 
     Every column is text, unless column_types gives it a type, which every value must then
     fit. An empty field is null.
@@ -19,42 +19,22 @@
 {% endmaterialization %}
 
 
-{# The Python code that reads the seed's file and writes its rows as a version. #}
+{# The Python code that writes the seed's rows as a version. It may run where the file is not. #}
 {% macro _write_seed_version(relation) -%}
-import csv
-import json
-from pathlib import Path
-
+{%- set seed = adapter.seed_of(model, config.get('delimiter', ',')) -%}
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
-path = Path({{ model.root_path | tojson }}, {{ model.original_file_path | tojson }})
 types = {{ config.get('column_types', {}) | tojson }}
-# Python's own limit of a field is 131,072 characters.
-csv.field_size_limit(2**31 - 1)
-with path.open(encoding="utf-8-sig", newline="") as file:
-    lines = list(csv.reader(file, delimiter={{ config.get('delimiter', ',') | tojson }}))
-if not lines:
-    raise ValueError(f"{path.name} is empty: its first line names the columns")
-header, *lines = lines
-# As the engine compares them.
-if len({name.lower() for name in header}) != len(header):
-    raise ValueError(f"{path.name} names a column twice: {', '.join(header)}")
-for number, line in enumerate(lines, start=1):
-    if len(line) != len(header):
-        raise ValueError(
-            f"row {number} of {path.name} has {len(line)} fields, its header {len(header)}"
-        )
+header = {{ seed.header | tojson }}
 schema = ArrayType(StructType([StructField(name, StringType()) for name in header]))
-rows = [
-    {name: value or None for name, value in zip(header, line)} for line in lines
-]
 # As one JSON literal: createDataFrame would start Python workers to hand the rows over.
-result = spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows)), schema)))
+rows = {{ seed.rows | tojson }}
+result = spark.range(1).select(F.inline(F.from_json(F.lit(rows), schema)))
 for name, data_type in types.items():
     quoted = name.replace("`", "``")
     typed = F.expr(f"try_cast(`{quoted}` as {data_type})")
-    message = F.concat(F.lit(f"{path.name}: not a {data_type} in {name}: "), F.col(name))
+    message = F.concat(F.lit({{ seed.file | tojson }} + f": not a {data_type} in {name}: "), F.col(name))
     result = result.withColumn(
         name,
         F.when(F.col(name).isNotNull() & typed.isNull(), F.raise_error(message))

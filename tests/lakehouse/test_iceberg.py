@@ -1,0 +1,212 @@
+"""Raw tables of Iceberg, in a catalog of their own, and what is built from them.
+
+Iceberg's runtime on the package index is of Spark 3.5: `make test-lakehouse`. The tests
+share one lakehouse, in which each changes tables that the others leave alone.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+from harness import READ, RUN_SQL, Deployment
+from projects import ROOT, TEST_SETTINGS
+
+VENV = ROOT / ".venv-spark-3.5"
+JACKSON = VENV / "shaded_jackson.jar"
+pytestmark = pytest.mark.skipif(not JACKSON.exists(), reason="make test-lakehouse")
+RUN = ("run", "--exclude", "tag:review", "tag:privileges", "tag:leaks")
+RAW, PUBLISHED = "lake.raw", "secure_datasets"
+EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+# What is asked of the clock is written by each run.
+OF_THE_CLOCK = {"access_freshness"}
+
+
+class Lakehouse(Deployment):
+    """A copy of the product in Spark 3.5, beside a catalog of Iceberg's."""
+
+    bin = VENV / "bin"
+
+    def __init__(self, folder) -> None:
+        super().__init__(folder, "local")
+        (runtime,) = VENV.glob(
+            "lib/*/site-packages/snowpark_connect_deps_iceberg/jars/"
+            "iceberg-spark-runtime-3.5_2.12-*.jar"
+        )
+        lake = "spark.sql.catalog.lake"
+        self.parameters.update(TEST_SETTINGS)
+        self.parameters.update(
+            {
+                "spark.jars": f"{runtime},{JACKSON}",
+                "spark.sql.extensions": EXTENSIONS,
+                lake: "org.apache.iceberg.spark.SparkCatalog",
+                f"{lake}.type": "hadoop",
+                f"{lake}.warehouse": f"{folder}/.spark/lake",
+            }
+        )
+        self.write_profile()
+
+    def sql(self, *statements: str) -> list[list[list[Any]]]:
+        """Run statements in a session of their own; return the rows of each."""
+        file = self.folder / "statements.json"
+        file.write_text(json.dumps(statements))
+        return json.loads(self.python(RUN_SQL, file))
+
+    def run(self, *arguments: str, **variables: Any) -> str:
+        """Run dbt over the tables of Iceberg; return what it printed."""
+        variables = {"raw_schema": RAW, "summary": False, **variables}
+        code, printed = self.dbt(*(arguments or RUN), "--vars", json.dumps(variables))
+        assert code == 0, printed[-4000:]
+        return printed
+
+    def rows(self) -> dict[str, list]:
+        """Return the rows of every relation that is published."""
+        found = json.loads(self.python(READ))
+        return {name: found[name] for name in found if name.startswith(PUBLISHED)}
+
+    def state(self) -> dict[str, Any]:
+        """Return what the last run has written of what is published."""
+        (file,) = self.folder.glob(
+            f".spark/warehouse/{PUBLISHED}_versions.db/pub*.json"
+        )
+        return json.loads(file.read_text())
+
+    def versions(self) -> dict[str, str]:
+        """Return the version that each stored relation shows."""
+        relations = self.state()["relations"].items()
+        return {name: each["version"] for name, each in relations if each["version"]}
+
+
+@pytest.fixture(scope="module")
+def of_parquet(tmp_path_factory) -> tuple[Lakehouse, dict[str, list]]:
+    """A lakehouse in which the sample is built from Parquet, and its rows."""
+    lakehouse = Lakehouse(tmp_path_factory.mktemp("lakehouse") / "product")
+    code, printed = lakehouse.dbt("seed")
+    assert code == 0, printed[-4000:]
+    lakehouse.run(raw_schema="repository_sample")
+    return lakehouse, lakehouse.rows()
+
+
+@pytest.fixture(scope="module")
+def lakehouse(of_parquet) -> Lakehouse:
+    """The same, built from the same raw tables in Iceberg."""
+    lakehouse, _ = of_parquet
+    (tables,) = lakehouse.sql("show tables in repository_sample")
+    copies = (
+        f"create table {RAW}.{name} using iceberg as select * from {schema}.{name}"
+        for schema, name, _ in tables
+    )
+    lakehouse.sql(f"create schema {RAW}", *copies)
+    lakehouse.run()
+    return lakehouse
+
+
+def changed_by(lakehouse: Lakehouse, *statements: str) -> set[str]:
+    """Return the relations that a run writes anew after some statements."""
+    before = lakehouse.versions()
+    if statements:
+        lakehouse.sql(*statements)
+    lakehouse.run()
+    now = lakehouse.versions()
+    return {name.split(".")[1] for name in now if now[name] != before[name]}
+
+
+def test_a_schema_that_is_not_there_is_told(of_parquet):
+    lakehouse, _ = of_parquet
+    for schema in ("lake.nowhere", "sea.raw"):
+        code, printed = lakehouse.dbt("run", "--vars", f"{{raw_schema: {schema}}}")
+        assert code and f"{schema} has no tables" in " ".join(printed.split())
+
+
+def test_iceberg_gives_the_rows_that_parquet_gives(of_parquet, lakehouse):
+    of_iceberg = lakehouse.rows()
+    assert of_iceberg.keys() == of_parquet[1].keys()
+    differ = {n for n in of_iceberg if of_iceberg[n] != of_parquet[1][n]}
+    assert differ == set()
+    assert len(of_iceberg[f"{PUBLISHED}.vw_secure_dataset_test_executions"]) == 553
+
+
+def test_a_snapshot_says_whether_a_table_has_changed(lakehouse):
+    assert changed_by(lakehouse) <= OF_THE_CLOCK
+    # Nothing but a column's name: no other snapshot.
+    anew = changed_by(lakehouse, f"alter table {RAW}.events add column note string")
+    assert "stg_events" in anew and "stg_users" not in anew
+    anew = changed_by(lakehouse, f"insert into {RAW}.jobs select * from {RAW}.jobs")
+    assert "stg_jobs" in anew and not anew & {"stg_users", "stg_events"}
+    (now,) = lakehouse.sql(
+        f"select snapshot_id from {RAW}.jobs.refs where name = 'main'"
+    )
+    version = lakehouse.versions()[f"{PUBLISHED}.stg_jobs"]
+    (read,) = lakehouse.state()["versions"][version]["read"]
+    assert read.startswith("repository.jobs:") and read.endswith(f":{now[0][0]}")
+
+
+def test_a_past_state_is_read_from_the_snapshots_of_what_holds_the_present(lakehouse):
+    members, feeds = f"{RAW}.user_group_members", {"user_group_members": {}}
+    feeds["user_group_members"]["kind"] = "current"
+    staged = f"{PUBLISHED}{{}}.stg_user_group_members"
+    (before, first) = lakehouse.sql(
+        "select date_format(current_timestamp(), 'yyyy-MM-dd HH:mm:ss.SSSSSS')",
+        f"select id, user_id from {staged.format('')} where is_live order by id",
+    )
+    (moment,), (gone, _) = before[0], first[0]
+    # No file of rows is written anew, but one that says which are gone.
+    in_place = "('write.delete.mode' = 'merge-on-read')"
+    lakehouse.sql(
+        f"alter table {members} set tblproperties {in_place}",
+        f"delete from {members} where try_cast(id as bigint) = {gone}",
+    )
+    lakehouse.run("run", "--select", "stg_user_group_members", feeds=feeds)
+    lakehouse.run(
+        "run", "--select", "stg_user_group_members", feeds=feeds, as_of=moment
+    )
+    digits = "".join(filter(str.isdigit, moment))
+    past = f"_as_of_{digits[:8]}_{digits[8:14]}"
+    (schemas,) = lakehouse.sql("show schemas")
+    (past,) = [s for (s,) in schemas if s.startswith(PUBLISHED + past)
+               and not s.endswith("_versions")]  # fmt: skip
+    now, then = lakehouse.sql(
+        f"select id from {staged.format('')} where is_live order by id",
+        f"select id, user_id from {past}.stg_user_group_members"
+        " where is_live order by id",
+    )
+    assert then == first
+    assert now == [[each] for each, _ in first[1:]]
+    # As far as snapshots are kept, and no farther.
+    one = ("run", "--select", "stg_user_group_members")
+    given = {"raw_schema": RAW, "feeds": feeds}
+    day = json.dumps({**given, "as_of": "2026-01-01"})
+    code, printed = lakehouse.dbt(*one, "--vars", day)
+    said = f"{members} keeps no snapshot of 2026-01-01 00:00:00, but those since 20"
+    assert code and said in " ".join(printed.split())
+    (ended,) = lakehouse.sql(
+        "call lake.system.expire_snapshots(table => 'raw.user_group_members',"
+        " older_than => current_timestamp(), retain_last => 1)"
+    )
+    code, printed = lakehouse.dbt(
+        *one, "--vars", json.dumps({**given, "as_of": moment})
+    )
+    assert code and "keeps no snapshot of" in " ".join(printed.split()), ended
+
+
+def test_the_command_answers_about_what_is_built_from_iceberg(lakehouse):
+    def ask(question: str) -> tuple[int, str]:
+        command = [lakehouse.bin / "secure-datasets", *question.split()]
+        done = subprocess.run(
+            command, cwd=lakehouse.folder, capture_output=True, text=True
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    project = lakehouse.folder / "dbt_project.yml"
+    text = project.read_text()
+    project.write_text(
+        text.replace("raw_schema: repository_sample", f"raw_schema: {RAW}")
+    )
+    code, said = ask("who hpark")
+    assert not code and "User 8, Hyun-woo Park (hpark)" in said
+    code, said = ask("timeline hpark")
+    assert not code and "Group" in said
+    code, said = ask("who hpark --as-of 2026-10-01")
+    assert code and f"{RAW}.users is in another catalog, whose files are not" in said
