@@ -199,7 +199,8 @@ def raw_columns(adapter: SparkAdapter, relation: Any) -> dict[str, str] | None:
     try:
         told = rows_of(adapter, f"describe table {relation}")
     except DbtRuntimeError as failure:
-        if "NOT_FOUND" not in str(failure):
+        # Spark takes a catalog that is not there for a schema of its own.
+        if not re.search("NOT_FOUND|REQUIRES_SINGLE_PART_NAMESPACE", str(failure)):
             raise
         return None
     # What follows the columns describes the partitions.

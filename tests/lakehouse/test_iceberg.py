@@ -143,52 +143,56 @@ def test_a_snapshot_says_whether_a_table_has_changed(lakehouse):
     assert read.startswith("repository.jobs:") and read.endswith(f":{now[0][0]}")
 
 
-def test_a_past_state_is_read_from_the_snapshots_of_what_holds_the_present(lakehouse):
-    members, feeds = f"{RAW}.user_group_members", {"user_group_members": {}}
-    feeds["user_group_members"]["kind"] = "current"
-    staged = f"{PUBLISHED}{{}}.stg_user_group_members"
-    (before, first) = lakehouse.sql(
-        "select date_format(current_timestamp(), 'yyyy-MM-dd HH:mm:ss.SSSSSS')",
-        f"select id, user_id from {staged.format('')} where is_live order by id",
+MEMBERS = "user_group_members"
+STAGE = ("run", "--select", f"stg_{MEMBERS}")
+OF_THE_PRESENT = {MEMBERS: {"kind": "current"}}
+
+
+def moment_of(lakehouse: Lakehouse) -> str:
+    """Return the moment by the engine's clock, in UTC."""
+    pattern = "yyyy-MM-dd HH:mm:ss.SSSSSS"
+    (rows,) = lakehouse.sql(f"select date_format(current_timestamp(), '{pattern}')")
+    return rows[0][0]
+
+
+def members(lakehouse: Lakehouse, schema: str) -> list[list[int]]:
+    """Return the memberships that are in force by a schema's staging."""
+    (rows,) = lakehouse.sql(
+        f"select user_group_member_id, user_id from {schema}.stg_{MEMBERS}"
+        " where is_live order by user_group_member_id"
     )
-    (moment,), (gone, _) = before[0], first[0]
+    return rows
+
+
+def refused(lakehouse: Lakehouse, as_of: str) -> str:
+    """Stage a past that can't be read; return what dbt printed."""
+    given = {"raw_schema": RAW, "feeds": OF_THE_PRESENT, "as_of": as_of}
+    code, printed = lakehouse.dbt(*STAGE, "--vars", json.dumps(given))
+    assert code
+    return " ".join(printed.split())
+
+
+def test_what_holds_the_present_has_a_past_as_far_as_snapshots_are_kept(lakehouse):
+    first, moment = members(lakehouse, PUBLISHED), moment_of(lakehouse)
     # No file of rows is written anew, but one that says which are gone.
     in_place = "('write.delete.mode' = 'merge-on-read')"
     lakehouse.sql(
-        f"alter table {members} set tblproperties {in_place}",
-        f"delete from {members} where try_cast(id as bigint) = {gone}",
+        f"alter table {RAW}.{MEMBERS} set tblproperties {in_place}",
+        f"delete from {RAW}.{MEMBERS} where try_cast(id as bigint) = {first[0][0]}",
     )
-    lakehouse.run("run", "--select", "stg_user_group_members", feeds=feeds)
-    lakehouse.run(
-        "run", "--select", "stg_user_group_members", feeds=feeds, as_of=moment
+    lakehouse.run(*STAGE, feeds=OF_THE_PRESENT)
+    assert members(lakehouse, PUBLISHED) == first[1:]
+    lakehouse.run(*STAGE, feeds=OF_THE_PRESENT, as_of=moment)
+    (schemas,) = lakehouse.sql(f"show schemas like '{PUBLISHED}_as_of_*'")
+    (past,) = (name for (name,) in schemas if not name.endswith("_versions"))
+    assert members(lakehouse, past) == first
+    said = f"{RAW}.{MEMBERS} keeps no snapshot of 2026-01-01 00:00:00, but those since"
+    assert said in refused(lakehouse, "2026-01-01")
+    lakehouse.sql(
+        f"call lake.system.expire_snapshots(table => 'raw.{MEMBERS}',"
+        f" older_than => timestamp '{moment_of(lakehouse)}', retain_last => 1)"
     )
-    digits = "".join(filter(str.isdigit, moment))
-    past = f"_as_of_{digits[:8]}_{digits[8:14]}"
-    (schemas,) = lakehouse.sql("show schemas")
-    (past,) = [s for (s,) in schemas if s.startswith(PUBLISHED + past)
-               and not s.endswith("_versions")]  # fmt: skip
-    now, then = lakehouse.sql(
-        f"select id from {staged.format('')} where is_live order by id",
-        f"select id, user_id from {past}.stg_user_group_members"
-        " where is_live order by id",
-    )
-    assert then == first
-    assert now == [[each] for each, _ in first[1:]]
-    # As far as snapshots are kept, and no farther.
-    one = ("run", "--select", "stg_user_group_members")
-    given = {"raw_schema": RAW, "feeds": feeds}
-    day = json.dumps({**given, "as_of": "2026-01-01"})
-    code, printed = lakehouse.dbt(*one, "--vars", day)
-    said = f"{members} keeps no snapshot of 2026-01-01 00:00:00, but those since 20"
-    assert code and said in " ".join(printed.split())
-    (ended,) = lakehouse.sql(
-        "call lake.system.expire_snapshots(table => 'raw.user_group_members',"
-        " older_than => current_timestamp(), retain_last => 1)"
-    )
-    code, printed = lakehouse.dbt(
-        *one, "--vars", json.dumps({**given, "as_of": moment})
-    )
-    assert code and "keeps no snapshot of" in " ".join(printed.split()), ended
+    assert f"keeps no snapshot of {moment[:19]}" in refused(lakehouse, moment)
 
 
 def test_the_command_answers_about_what_is_built_from_iceberg(lakehouse):
