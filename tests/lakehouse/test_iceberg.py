@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(not JACKSON.exists(), reason="make test-lakehous
 RUN = ("run", "--exclude", "tag:review", "tag:privileges", "tag:leaks")
 RAW, PUBLISHED = "lake.raw", "secure_datasets"
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 # What is asked of the clock is written by each run.
 OF_THE_CLOCK = {"access_freshness"}
 
@@ -35,13 +36,17 @@ class Lakehouse(Deployment):
             "lib/*/site-packages/snowpark_connect_deps_iceberg/jars/"
             "iceberg-spark-runtime-3.5_2.12-*.jar"
         )
-        lake = "spark.sql.catalog.lake"
+        lake, of_hive = "spark.sql.catalog.lake", "spark.sql.catalog.of_hive"
         self.parameters.update(TEST_SETTINGS)
         self.parameters.update(
             {
                 "spark.jars": f"{runtime},{JACKSON}",
                 "spark.sql.extensions": EXTENSIONS,
-                lake: "org.apache.iceberg.spark.SparkCatalog",
+                lake: CATALOG,
+                of_hive: CATALOG,
+                f"{of_hive}.type": "hive",
+                # Derby has no locks of Hive's: each commit would wait for one.
+                "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
                 f"{lake}.type": "hadoop",
                 f"{lake}.warehouse": f"{folder}/.spark/lake",
             }
@@ -141,6 +146,22 @@ def test_a_snapshot_says_whether_a_table_has_changed(lakehouse):
     version = lakehouse.versions()[f"{PUBLISHED}.stg_jobs"]
     (read,) = lakehouse.state()["versions"][version]["read"]
     assert read.startswith("repository.jobs:") and read.endswith(f":{now[0][0]}")
+
+
+def test_a_catalog_may_be_hive_s(lakehouse):
+    (before,) = lakehouse.sql(f"select * from {PUBLISHED}.stg_reports")
+    lakehouse.sql(
+        "create schema of_hive.replica",
+        f"create table of_hive.replica.reports using iceberg"
+        f" as select * from {RAW}.reports where false",
+    )
+    one, there = ("run", "--select", "stg_reports"), "of_hive.replica"
+    lakehouse.run(*one, raw_schema=there)
+    assert lakehouse.sql(f"select * from {PUBLISHED}.stg_reports") == [[]]
+    lakehouse.sql(f"insert into {there}.reports select * from {RAW}.reports")
+    lakehouse.run(*one, raw_schema=there)
+    (now,) = lakehouse.sql(f"select * from {PUBLISHED}.stg_reports")
+    assert before and sorted(map(repr, now)) == sorted(map(repr, before))
 
 
 MEMBERS = "user_group_members"
