@@ -14,7 +14,9 @@ home=$("$PYSPARK_PYTHON" -c 'import os, pyspark; print(os.path.dirname(pyspark._
 port=${1:-7077}
 work=${CLUSTER_FOLDER:-$PWD/.spark/work}
 
-trap 'kill 0' EXIT
+trap 'kill $(jobs -p)' EXIT
+# Not on the next port, if somebody else has this one.
+export SPARK_DAEMON_JAVA_OPTS=-Dspark.port.maxRetries=0
 of=org.apache.spark.deploy
 "$home/bin/spark-class" $of.master.Master --host 127.0.0.1 --port "$port" --webui-port 0 &
 for _ in 1 2; do

@@ -633,7 +633,7 @@ def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
 def existing_schemas(adapter: SparkAdapter, catalog: str = "") -> set[str]:
     """Return the schemas of a catalog; of the session's, if none is named.
 
-    None if there is no such catalog.
+    Empty if there is no such catalog.
     """
     of = f" in {catalog}" if catalog else ""
     try:
@@ -717,8 +717,8 @@ def note_raw_schema(adapter: SparkAdapter, name: str, is_sample: bool) -> None:
     forgotten reads the sample.
     """
     run = run_of(adapter)
-    catalog, _, schema = name.lower().rpartition(".")
-    if not is_sample and schema not in existing_schemas(adapter, catalog):
+    catalog, _, schema = name.rpartition(".")
+    if not is_sample and schema.lower() not in existing_schemas(adapter, catalog):
         end_run(adapter)
         where = (
             f"in the catalog {catalog}, if the profile has one, is" if catalog else ""
@@ -811,7 +811,7 @@ def check_file_formats(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
         for node in graph["nodes"].values()
         if node["config"]["materialized"] in STORED
         # A seed that names no format is stored as Parquet.
-        and (node["config"].get("file_format") or "parquet") == "parquet"
+        and str(node["config"].get("file_format") or "parquet").lower() == "parquet"
     )
     if refused:
         more = f" and {len(refused) - 1} more" if refused[1:] else ""

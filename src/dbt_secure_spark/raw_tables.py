@@ -6,7 +6,7 @@ import hashlib
 import re
 import zlib
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
@@ -28,7 +28,7 @@ from secure_datasets.sql import expressions
 
 PARTITIONS_ARE_ASKED_FOR = "spark.sql.hive.manageFilesourcePartitions"
 CURRENT_SNAPSHOT = re.compile(r"(?<=[\[,])current-snapshot-id=([0-9]+)(?=[,\]])")
-READ_BY_BRANCH = "write.wap.enabled=true"
+READ_BY_BRANCH = re.compile(r"\bwrite\.wap\.enabled=true\b", re.I)
 # As text, moments lose what is less than a thousandth of a second, and their zone, of
 # which some have an hour twice.
 TO_THE_LAST = (
@@ -53,10 +53,21 @@ def columns_of(adapter: SparkAdapter, relation: str) -> list[tuple[str, str]]:
     return described(adapter, relation)[0]
 
 
+class Snapshot(NamedTuple):
+    """The rows that a table holds, and how they are read.
+
+    `commits` is a digest of the table's latest commits: columns that are dropped and
+    added again, or a setting by which files are read, make no other snapshot.
+    """
+
+    id: int
+    commits: str
+
+
 def described(
     adapter: SparkAdapter, relation: str
-) -> tuple[list[tuple[str, str]], int | None]:
-    """Return a relation's columns as `columns_of` does, and its snapshot's id."""
+) -> tuple[list[tuple[str, str]], Snapshot | None]:
+    """Return a relation's columns as `columns_of` does, and its snapshot."""
     told = rows_of(adapter, f"describe table extended {relation}")
     told_of_it = {row[0]: row[1] for row in told}
     refuse_other_partitions(adapter, relation, told_of_it)
@@ -66,21 +77,34 @@ def described(
         if not kind:
             break
         columns.append((f"`{str(name).replace('`', '``')}`", str(kind)))
-    return columns, snapshot_of(told_of_it)
+    return columns, snapshot_of(adapter, relation, told_of_it)
 
 
-def snapshot_of(told: dict[str, str]) -> int | None:
-    """Return the id of the snapshot that a table holds, by what is told of it.
+def snapshot_of(
+    adapter: SparkAdapter, relation: str, told: dict[str, str]
+) -> Snapshot | None:
+    """Return the snapshot that a table holds; `told` describes it.
 
-    None of a table that keeps no snapshots or has none yet, and of one that a session
-    may read by a branch, which its setting names.
+    None of a table that keeps no snapshots or has none yet, and of one that is read by
+    a branch or a tag, whose description is the main branch's: the relation names it, or
+    a session's setting may.
     """
     properties = str(told.get("Table Properties"))
-    if str(told.get("Provider")).lower() != "iceberg" or READ_BY_BRANCH in properties:
+    if (
+        str(told.get("Provider")).lower() != "iceberg"
+        or READ_BY_BRANCH.search(properties)
+        or len(PART_OF_NAME.findall(str(relation)))
+        > len(("catalog", "schema", "table"))
+    ):
         return None
     # Somebody's own property may have a value that looks like this one.
     found = CURRENT_SNAPSHOT.findall(properties)
-    return int(found[0]) if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    files = "array_join(array_sort(collect_list(file)), ' ')"
+    log = f"{relation}.metadata_log_entries"
+    (row,) = rows_of(adapter, f"select sha2({files}, 256) from {log}")
+    return Snapshot(int(found[0]), str(row[0]))
 
 
 def refuse_other_partitions(
@@ -237,7 +261,6 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
         if loaded_at
         else "cast(null as timestamp)"
     )
-    # A snapshot never changes; how its columns are called may, without another one.
     read = "" if snapshot else f"{hash_of_row(columns)} as content, "
     content = digest_of(columns, snapshot) if snapshot else CONTENT
     (row,) = rows_of(
@@ -248,12 +271,12 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
         f" from {relation})",
     )
     found = (None if value is None else int(value) for value in row)
-    return RawRead(table_of(source), run, *found, snapshot)
+    return RawRead(table_of(source), run, *found, snapshot and snapshot.id)
 
 
-def digest_of(columns: list[tuple[str, str]], snapshot: int) -> int:
+def digest_of(columns: list[tuple[str, str]], snapshot: Snapshot) -> int:
     """Return a number that stands for a snapshot, read by columns."""
-    digest = hashlib.sha256(repr((columns, snapshot)).encode()).digest()
+    digest = hashlib.sha256(repr((columns, *snapshot)).encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
 
 
@@ -262,13 +285,14 @@ def raw_rows_as_of(
 ) -> str | None:
     """Return a raw table as it was at a moment; None if it keeps no snapshots.
 
-    Raises CompilationError if it keeps none of then.
+    Raises CompilationError if it keeps none of then, or one with other columns, which
+    the feed does not declare.
     """
     moment = read_as_of(as_of)
     # A session that has read it before knows the snapshots that it had then.
     adapter.execute(f"refresh table {relation}")
     told = rows_of(adapter, f"describe table extended {relation}")
-    if snapshot_of({row[0]: row[1] for row in told}) is None:
+    if snapshot_of(adapter, relation, {row[0]: row[1] for row in told}) is None:
         return None
     rows = rows_of(
         adapter,
@@ -287,7 +311,18 @@ def raw_rows_as_of(
             f" {first} (both UTC), and the feed of {name} holds the present alone:"
             " ask about a later moment, or keep snapshots longer."
         )
-    return f"{relation} version as of {of_then[-1]}"
+    past = f"{relation} version as of {of_then[-1]}"
+    then = rows_of(adapter, f"describe query select * from {past}")
+    now = rows_of(adapter, f"describe query select * from {relation}")
+    differ = {(row[0], row[1]) for row in then} ^ {(row[0], row[1]) for row in now}
+    if differ:
+        columns = ", ".join(sorted({name for name, _ in differ}))
+        raise CompilationError(
+            f"{relation} had other columns, or of other types, on"
+            f" {moment} (UTC): {columns}. The feed of {name} is declared for those of"
+            " now: ask about a later moment."
+        )
+    return past
 
 
 def hash_of_row(columns: list[tuple[str, str]]) -> str:

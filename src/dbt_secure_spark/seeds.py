@@ -14,10 +14,8 @@ from dbt_common.exceptions import DbtRuntimeError
 LONGEST_FIELD = 2**31 - 1
 
 
-def seed_of(
-    adapter: SparkAdapter, seed: dict[str, Any], delimiter: str
-) -> dict[str, Any]:
-    """Return a seed's `file`, its columns (`header`), and its rows as one text of JSON.
+def seed_text(adapter: SparkAdapter, seed: dict[str, Any], delimiter: str) -> str:
+    """Return a seed as JSON: its `file`, its columns (`header`), and its `rows`.
 
     An empty field is null. Raises DbtRuntimeError if the file is no table.
     """
@@ -43,4 +41,4 @@ def seed_of(
         {name: value or None for name, value in zip(header, line, strict=True)}
         for line in lines
     ]
-    return {"file": path.name, "header": header, "rows": json.dumps(rows)}
+    return json.dumps({"file": path.name, "header": header, "rows": rows})

@@ -48,7 +48,10 @@ def is_schema(value: Any) -> bool:
 
 def is_raw_schema(value: Any) -> bool:
     """Say whether a value can name a schema, of this catalog or another one."""
-    return isinstance(value, str) and all(map(is_schema, value.split(".", 1)))
+    if not isinstance(value, str) or value.lower().startswith("spark_catalog."):
+        # The session's own catalog has one spelling, by which relations are compared.
+        return False
+    return all(map(is_schema, value.split(".", 1)))
 
 
 def is_whole(value: Any) -> bool:

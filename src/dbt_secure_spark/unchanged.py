@@ -340,8 +340,8 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
     """Return what tells whether a raw table was written to; None if nothing does.
 
     The digest is of the names, sizes and times of its files, its definition and what
-    Spark reads it by. Rows that are taken away and come back are in other files. The
-    definition of a table that keeps snapshots names the one that it holds.
+    Spark reads it by. Rows that are taken away and come back are in other files. A
+    table that keeps snapshots has a log of its commits instead.
     """
     if is_by_the_time(adapter, source):
         return None
@@ -353,9 +353,10 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
     adapter.execute(f"refresh table {relation}")
     definition = list(map(tuple, rows_of(adapter, f"describe extended {relation}")))
     told = {row[0]: row[1] for row in definition}
-    if snapshot_of(told) is not None:
-        # No other one has its id, whenever it was made.
-        return RawFiles(_digest([definition, engine_of(adapter)]), newest=0)
+    if snapshot := snapshot_of(adapter, relation, told):
+        # Each commit has a file of its own, so that none is too new to be told apart.
+        digest = _digest([snapshot, definition, engine_of(adapter)])
+        return RawFiles(digest, newest=0)
     is_in_files = str(told.get("Provider")).lower() in IN_FILES
     if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
         return None

@@ -138,6 +138,10 @@ def test_a_snapshot_says_whether_a_table_has_changed(lakehouse):
     # Nothing but a column's name: no other snapshot.
     anew = changed_by(lakehouse, f"alter table {RAW}.events add column note string")
     assert "stg_events" in anew and "stg_users" not in anew
+    # The same columns by their names, without their values.
+    events = f"alter table {RAW}.events"
+    again = (f"{events} drop column note", f"{events} add column note string")
+    assert "stg_events" in changed_by(lakehouse, *again)
     anew = changed_by(lakehouse, f"insert into {RAW}.jobs select * from {RAW}.jobs")
     assert "stg_jobs" in anew and not anew & {"stg_users", "stg_events"}
     (now,) = lakehouse.sql(

@@ -28,8 +28,19 @@ from dbt_secure_spark.versions import SUFFIX, named_versions
 from secure_datasets.config.plan import restrictions_on, star_query
 from secure_datasets.leaks.audience import ADMINISTRATORS, PACKAGE, RAW_SOURCE
 from secure_datasets.leaks.detector import Detector, Finding, Model, Protected
-from secure_datasets.leaks.proof import USER, Name, is_of_a_row, is_upkeep, parse
-from secure_datasets.leaks.python import what_python_asks, what_python_writes_by
+from secure_datasets.leaks.proof import (
+    USER,
+    Name,
+    NotUnderstood,
+    is_of_a_row,
+    is_upkeep,
+    parse,
+)
+from secure_datasets.leaks.python import (
+    over_relations,
+    what_python_asks,
+    what_python_writes_by,
+)
 from secure_datasets.leaks.texts import (
     COMMAND,
     OF_RELATIONS,
@@ -103,6 +114,13 @@ class Graph:
             if node.resource_type in ("model", "seed", "snapshot")
         }
 
+        # The raw tables by the parts of their names, which may begin with a catalog.
+        self.raw = [
+            ".".join(_relation(source.schema, source.identifier)).split(".")
+            for source in manifest.sources.values()
+            if (source.package_name, source.source_name) == (PACKAGE, RAW_SOURCE)
+        ]
+
     def findings(self) -> list[Finding]:
         """Return what the detector finds."""
         protected = self.protected()
@@ -140,6 +158,8 @@ class Graph:
             return True
         # Three parts or more: a relation, and something of it.
         if any(pair in self.relations for pair in pairwise(parts[:-1])):
+            return True
+        if any(parts[: len(raw)] == raw and parts != raw for raw in self.raw):
             return True
         own = {f"{target}_readers".lower()} | {
             f"{node.schema}{SUFFIX}".lower() for node in self.manifest.nodes.values()
@@ -365,9 +385,13 @@ class Graph:
         if reason := self.why_hooks_are_unproven(node):
             return Model(node.name, None, (), reads, reason)
         try:
-            asks = (self.texts.text(node, False),) if node.language == "sql" else None
+            text = self.texts.text(node, False) if node.language == "sql" else None
         except Exception as error:
             return Model(node.name, None, (), reads, _why_not_compiled(error))
+        try:
+            asks = None if text is None else (over_relations(text),)
+        except NotUnderstood:
+            asks = None
         return Model(node.name, None, (), reads, unproven, asks=asks)
 
     def hooks_of_runs(self) -> Iterator[tuple[str, Model]]:
@@ -686,7 +710,8 @@ def _name(node: ManifestSQLNode) -> str:
 
 
 def _relation(schema: str, name: str) -> Name:
-    return schema.lower(), name.lower()
+    """Return a schema and a name; the session's own catalog is not named."""
+    return schema.lower().removeprefix("spark_catalog."), name.lower()
 
 
 def _is_rendered(node: ManifestSQLNode) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 from dbt_common.exceptions import CompilationError
 from sqlglot import exp
@@ -30,7 +31,7 @@ def what_python_asks(code: str) -> tuple[str, ...] | None:
     """
     try:
         queries, views = queries_of_python("", code)
-        return tuple(_over_relations(query, views) for query in queries)
+        return tuple(over_relations(query, views) for query in queries)
     except (SyntaxError, CompilationError, NotUnderstood):
         return None
 
@@ -73,12 +74,16 @@ def _is_query(call: ast.Call) -> bool:
         return False
 
 
-def _over_relations(query: str, views: set[str]) -> str:
-    """Return a query that names relations of a schema and temporary views alone."""
+def over_relations(query: str, views: Collection[str] = ()) -> str:
+    """Return a query that names relations of a schema and temporary views alone.
+
+    Raises NotUnderstood if it may read by other means: a relation without a schema, a
+    part of a relation (`s.t.branch_b`), a table function.
+    """
     _, tree = tokens_and_tree(query)
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         is_named = isinstance(table.this, exp.Identifier)
-        if not is_named or (not table.db and table.name.lower() not in ctes | views):
+        if not is_named or (not table.db and table.name.lower() not in ctes | {*views}):
             raise NotUnderstood("a relation without a schema")
     return query

@@ -22,8 +22,9 @@ from small_project import CONFIG_FILE, documented, small_project
 from secure_datasets.engines.duckdb import DuckDB, Rows
 from secure_datasets.leaks.audience import ADMINISTRATORS
 from secure_datasets.leaks.graph import Graph, _is_rendered
-from secure_datasets.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
-from secure_datasets.leaks.python import what_python_writes_by
+from secure_datasets.leaks.graph import _relation as graph_relation
+from secure_datasets.leaks.proof import CARRY, GROUP, OWN, UNPROVEN, NotUnderstood
+from secure_datasets.leaks.python import over_relations, what_python_writes_by
 
 SCHEMA = "small_leaks"
 CONFIG = """\
@@ -1034,6 +1035,7 @@ def test_Z4_what_a_projects_own_macro_makes_of_a_text_can_not_be_proven(
     known = [table, macro("dbt", "create_table_as"), macro(package, name)]
     is_another = name == table.name
     manifest = SimpleNamespace(
+        sources={},
         macros={each.unique_id: each for each in known},
         nodes={},
         find_materialization_macro_by_name=lambda *_: known[2] if is_another else table,
@@ -1292,3 +1294,48 @@ def test_Z4_dbt_test_fails_and_names_the_path(stored, dbt, capfd):
         leaky.unlink()
     assert not result.success
     assert "vw_secure_dataset_jobs > a_copy > leaky" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("schema", "name", "is_known"),
+    [
+        ("lake.raw", "users.branch_main", True),
+        ("lake.raw.users", "files", True),
+        ("Lake.Raw", "users.snapshots", True),
+        ("small_leaks.all_jobs", "files", True),
+        ("spark_catalog.small_leaks_versions", "all_jobs", True),
+        ("lake.raw", "users", False),
+        ("lake.other", "users.files", False),
+    ],
+)
+def test_a_part_of_a_relation_is_no_open_source(schema, name, is_known):
+    raw = SimpleNamespace(
+        **{"package_name": "secure_datasets", "source_name": "repository"},
+        **{"schema": "lake.raw", "identifier": "users"},
+    )
+    model = SimpleNamespace(resource_type="model", schema=SCHEMA, alias="all_jobs")
+    credentials = SimpleNamespace(schema=SCHEMA)
+    graph = Graph(
+        SimpleNamespace(nodes={"all": model}, sources={"raw": raw}),
+        {},
+        SimpleNamespace(config=SimpleNamespace(credentials=credentials)),
+    )
+    assert graph.is_of_no_model(graph_relation(schema, name)) is is_known
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select id from lake.raw.users.branch_main",
+        "select id from users",
+        "select id from read_files('x')",
+    ],
+)
+def test_what_a_function_reads_by_other_means_is_not_known(query):
+    with pytest.raises(NotUnderstood):
+        over_relations(query)
+    assert over_relations("with a as (select 1) select * from a, s.t")
+
+
+def test_the_session_s_catalog_makes_no_other_relation():
+    assert graph_relation("Spark_Catalog.S", "T") == graph_relation("s", "t")

@@ -2232,9 +2232,13 @@ class IcebergTable:
     history  when each snapshot became the current one, its id, and whether it is kept
     """
 
-    def __init__(self, snapshot="none", properties="", columns=("id",), history=()):
+    def __init__(
+        self, snapshot="none", properties="", columns=("id",), history=(), log="v1"
+    ):
         self.told = f"[{properties}current-snapshot-id={snapshot},format=iceberg/avro]"
-        self.columns, self.history = columns, history
+        self.columns, self.history, self.log = columns, history, log
+        # What the columns were, by the snapshots in which they were others.
+        self.columns_then: dict[str, tuple] = {}
         self.asked: list[str] = []
 
     def execute(self, statement: str, fetch: bool = False):
@@ -2244,6 +2248,11 @@ class IcebergTable:
             rows = [(name, "bigint", "") for name in self.columns]
             rows += [("", "", ""), ("Provider", "iceberg", "")]
             rows += [("Table Properties", self.told, "")]
+        elif "metadata_log_entries" in statement:
+            rows = [(self.log,)]
+        elif statement.startswith("describe query"):
+            then = self.columns_then.get(statement.split()[-1], self.columns)
+            rows = [(name, "bigint", "") for name in then]
         elif ".history" in statement:
             moment = re.search(r"timestamp '(.*)Z'", statement)[1]
             rows = [
@@ -2256,19 +2265,21 @@ class IcebergTable:
             rows = [(3, int(number[1]), None)] if number else rows
         return None, SimpleNamespace(rows=rows)
 
-    def read(self) -> RawRead:
-        source = {"relation_name": "lake.r.t", "loaded_at_field": None}
+    def read(self, relation="lake.r.t") -> RawRead:
+        source = {"relation_name": relation, "loaded_at_field": None}
         return read_raw(self, source | {"source_name": "r", "name": "t"}, "run")
 
 
 def test_a_snapshot_says_whether_a_table_has_changed_and_no_row_is_hashed():
     tables = [
         IcebergTable("17"), IcebergTable("18"), IcebergTable("17", columns=("uid",)),
-        IcebergTable("17", "a=1,"),
+        IcebergTable("17", log="v2"), IcebergTable("17", "a=1,"),
     ]  # fmt: skip
-    first, later, renamed, same = (table.read() for table in tables)
+    first, later, renamed, committed, same = (table.read() for table in tables)
     assert not any("xxhash64" in text for table in tables for text in table.asked)
     assert has_changed(first, later) and has_changed(first, renamed)
+    # Columns of the same names may be new ones, without another snapshot.
+    assert has_changed(first, committed)
     assert not has_changed(first, same)
     assert first.snapshot == 17 and RawRead.parse(str(first)) == first
     assert RawRead.parse("r.t:run:3:8:") == RawRead("r.t", "run", 3, 8)
@@ -2282,12 +2293,19 @@ def test_a_snapshot_says_whether_a_table_has_changed_and_no_row_is_hashed():
         # Somebody's property, whose value looks like the one that counts.
         IcebergTable("17", "a=,current-snapshot-id=16,"),
         # A session may read it by another branch.
-        IcebergTable("17", "a=1,write.wap.enabled=true,"),
+        IcebergTable("17", "a=1,write.wap.enabled=TRUE,"),
     ],
 )
 def test_where_no_snapshot_is_sure_the_rows_are_asked(table):
     assert table.read().snapshot is None
     assert "xxhash64" in table.asked[-1]
+
+
+def test_a_branch_is_described_as_the_main_one_and_its_rows_are_asked():
+    table = IcebergTable("17")
+    for relation in ("lake.r.t.branch_audit", "`lake`.`r`.`t`.`tag_t`"):
+        assert table.read(relation).snapshot is None
+        assert "xxhash64" in table.asked[-1]
 
 
 def test_a_past_is_read_from_the_snapshot_of_then_as_far_as_they_are_kept():
@@ -2306,6 +2324,12 @@ def test_a_past_is_read_from_the_snapshot_of_then_as_far_as_they_are_kept():
             raw_rows_as_of(table, "users", "lake.r.t", as_of)
         assert "keeps no snapshot of" in str(refused.value)
         assert f"but those since {days[2]} (both UTC)" in str(refused.value)
+    table.columns_then["3"] = ("id", "_deleted")
+    with pytest.raises(
+        CompilationError, match=r"other columns, .*: _deleted\. The feed"
+    ):
+        raw_rows_as_of(table, "users", "lake.r.t", days[2])
+    assert raw_rows_as_of(table, "users", "lake.r.t", days[3])
     assert raw_rows_as_of(IcebergTable(), "users", "lake.r.t", "2026-05-03") is None
 
 
@@ -2323,8 +2347,8 @@ def test_the_raw_schema_may_be_another_catalog_s(clock, no_dbt):
         )
         with pytest.raises(CompilationError, match=said):
             run(f"{catalog}.nowhere")
-    run("Lake.Raw")
-    assert metastore.schemas["s_versions"]["raw_schema"] == encoded("Lake.Raw")
+    run("lake.Raw")
+    assert metastore.schemas["s_versions"]["raw_schema"] == encoded("lake.Raw")
 
 
 def test_columns_that_trade_their_names_are_a_change():

@@ -82,7 +82,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     check_lock = available(publishing.check_lock)
     comment = available(versions.comment)
     check_session = available(publishing.check_session)
-    seed_of = available(seeds.seed_of)
+    seed_text = available(seeds.seed_text)
     check_file_formats = available(publishing.check_file_formats)
     begin_switch = available(publishing.begin_switch)
     note_switch = available(publishing.note_switch)

@@ -21,20 +21,22 @@
 
 {# The Python code that writes the seed's rows as a version. It may run where the file is not. #}
 {% macro _write_seed_version(relation) -%}
-{%- set seed = adapter.seed_of(model, config.get('delimiter', ',')) -%}
+import json
+
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 types = {{ config.get('column_types', {}) | tojson }}
-header = {{ seed.header | tojson }}
-schema = ArrayType(StructType([StructField(name, StringType()) for name in header]))
+seed = json.loads({{ adapter.seed_text(model, config.get('delimiter', ',')) | tojson }})
+fields = [StructField(name, StringType()) for name in seed["header"]]
+schema = ArrayType(StructType(fields))
 # As one JSON literal: createDataFrame would start Python workers to hand the rows over.
-rows = {{ seed.rows | tojson }}
+rows = json.dumps(seed["rows"])
 result = spark.range(1).select(F.inline(F.from_json(F.lit(rows), schema)))
 for name, data_type in types.items():
     quoted = name.replace("`", "``")
     typed = F.expr(f"try_cast(`{quoted}` as {data_type})")
-    message = F.concat(F.lit({{ seed.file | tojson }} + f": not a {data_type} in {name}: "), F.col(name))
+    message = F.concat(F.lit(f"{seed['file']}: not a {data_type} in {name}: "), F.col(name))
     result = result.withColumn(
         name,
         F.when(F.col(name).isNotNull() & typed.isNull(), F.raise_error(message))
