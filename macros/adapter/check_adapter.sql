@@ -1,9 +1,9 @@
 {#
-    Stops dbt, before anything is built, where the profile's output is not of this project's
-    adapter, or the adapter is not of this package's version.
+    Stops dbt, before anything is built, if the profile's output does not use this project's adapter,
+    or the adapter does not have this package's version.
 #}
 {% macro check_adapter() %}
-    {#- A type of this project's has the method, `secure_spark` and what is made of it. -#}
+    {#- `secure_spark` and the types derived from it have this method. -#}
     {%- if adapter.check_package is not defined -%}
         {{ exceptions.raise_compiler_error(
             "The output '" ~ target.name ~ "' of the profile is of type " ~ adapter.type()

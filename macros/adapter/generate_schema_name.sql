@@ -1,9 +1,9 @@
 {#
-    A configured schema is taken as it stands, without the target's schema before it; and
-    spelled as the metastore spells it, where the case of letters makes no difference. A past
-    state, `as_of`, has schemas of its own, called after the moment.
+    The configured schema, without the target's schema before it, in the metastore's spelling, where
+    the case of letters makes no difference. A past state, `as_of`, has schemas of its own, named after
+    the moment.
 
-    dbt asks for the schema of each node while it parses, so the adapter is checked here.
+    dbt calls this for each node while it parses, so the macro also checks the adapter.
 #}
 {% macro generate_schema_name(custom_schema_name, node) -%}
     {%- do secure_datasets.check_adapter() -%}

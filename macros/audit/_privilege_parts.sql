@@ -1,7 +1,7 @@
-{# What the queries about privileges share: CTEs, from the seeds and the needs of the graph. #}
+{# The CTEs that the queries about privileges share, from the seeds and the needs of the graph. #}
 
 {#
-    Who holds what, and what each operation asks for.
+    The privileges that each role holds, and the privileges that each operation requires.
 
     needs    rows of stored_object_needs()
     role     a role to judge even if no seed names it

@@ -1,6 +1,6 @@
 {#
-    Every path behind each row of the access views: of each tier the paths to the rights that it
-    asks for, and the rows that link its objects. A tier that names no right has a row without
+    Every path behind each row of the access views: for each tier the paths to the rights that it
+    requires, and the rows that link its objects. A tier that names no right has a row without
     a path.
 #}
 {% macro access_explanations_query() -%}
@@ -18,7 +18,7 @@
 {%- endmacro %}
 
 
-{# What every row says of the right that it explains. #}
+{# The columns that identify the explained right, in every row. #}
 {% macro _explained_keys(name, tier) -%}
 {{ secure_datasets.sql_text(name) }} as tier,
     seen.user_id,

@@ -1,11 +1,11 @@
 {#
-    Before a run: stops it with everything that the pipeline's role lacks for what it is
-    about to do, in one list, before anything is built. The variable `pipeline_role` names
-    the role; without it there is no check, for an engine without privileges needs none.
+    Before a run: stops it with a list of all privileges that the pipeline's role lacks for the
+    run's operations, before anything is built. The variable `pipeline_role` names the role;
+    without it there is no check, because an engine without privileges needs none.
 
-    A stored table that is selected is created and filled; one that a selected test reads is
-    queried. The seeds with the grants must be loaded. What is granted on the schemas of a past
-    state, `as_of`, and of a comparison, `before`, they don't say: there the engine alone refuses.
+    The run creates and fills a selected stored table, and queries a stored table that a selected
+    test reads. The seeds with the grants must be loaded. They do not contain the grants on the
+    schemas of a past state, `as_of`, and of a comparison, `before`: there only the engine refuses.
 #}
 {% macro check_privileges() %}
     {#- Before anything else, so that dbt sees them while it parses. -#}
@@ -35,8 +35,8 @@
 
 
 {#
-    What the run is about to do: for each operation, unique ids of stored tables. `dbt retry`
-    doesn't tell what it has selected, so that all there is counts.
+    The planned operations of the run, each with the unique ids of stored tables. `dbt retry` does
+    not show its selection, so that every node counts.
 #}
 {% macro _planned_operations() %}
     {%- set objects = secure_datasets.graph_objects() -%}

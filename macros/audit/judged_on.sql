@@ -1,6 +1,6 @@
 {#
-    The day on which exceptions are judged: today in UTC. The sample stands still, and is
-    judged on a day of its own, so that what it excuses does not expire in a clone.
+    The day on which exceptions are judged: today in UTC. The sample never changes, and has a day of
+    its own, so that its exceptions do not expire in a clone.
 #}
 {% macro judged_on() -%}
 {%- if secure_datasets.reads_sample() and var('sample_day') -%}

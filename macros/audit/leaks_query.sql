@@ -1,6 +1,6 @@
 {#
     The leaks, each with the exception that excuses it as long as it is in force. The model
-    `leaks` and the data test ask this query, and a test without Spark asks it of SQLite: it
+    `leaks` and the data test use this query, and a test without Spark runs it in SQLite: it
     is plain enough for any engine.
 
     An exception counts until the day it expires, and only with an owner and a reason.

@@ -1,9 +1,9 @@
 {#
-    The columns that tell a path to a right: those of a relation of paths, or values by column,
-    null where there is none.
+    The columns that describe a path to a right: the columns of a relation of paths, or values by
+    column, null for a column without a value.
 
-    relation  the relation that has them
-    values    else SQL by column
+    relation  the relation with the columns; none: `values` has them
+    values    without a relation, SQL by column
 #}
 {% macro path_columns(relation=none, values={}) -%}
 {{ adapter.secure_datasets().path_columns(relation, values) }}

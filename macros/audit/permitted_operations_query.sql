@@ -1,6 +1,6 @@
 {#
-    Which role may do what with which stored table, and what is missing. The model
-    permitted_operations and the check before a run both ask this query.
+    The operations on each stored table that each role may perform, and the missing privileges. The
+    model permitted_operations and the check before a run both use this query.
 
     needs  rows of stored_object_needs()
     role   a role to judge even if no seed names it

@@ -1,11 +1,11 @@
 {#
-    On what an operation on a stored table can need a privilege: the rows that the matrix in
-    the seed privilege_requirements is laid over.
+    The objects on which an operation on a stored table can need a privilege: the matrix in the seed
+    privilege_requirements joins these rows.
 
-    only     unique ids of the stored tables asked about; none for all of them
+    only     the unique ids of the stored tables; none for all
 
-    Returns  rows of the stored table's name, the place as the matrix names it (`needed_on`),
-             and type and name of the object that stands in that place
+    Returns  rows of the stored table's name, the place by its name in the matrix (`needed_on`),
+             and type and name of the object in that place
 #}
 {% macro stored_object_needs(only=none) %}
     {%- set objects = secure_datasets.graph_objects() -%}

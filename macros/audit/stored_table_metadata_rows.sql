@@ -1,6 +1,7 @@
 {#
-    What the engine's catalogue would tell of each stored table: rows of its name, whether
-    it is scheduled, why not and since when, its compute, what it reads, and its text.
+    The metadata that an engine's catalogue would have for each stored table. Rows of name,
+    description, inputs, text, compute, state (ACTIVE or SUSPENDED), and the day and the reason of
+    the suspension.
 #}
 {% macro stored_table_metadata_rows() %}
     {%- set objects = secure_datasets.graph_objects() -%}

@@ -1,4 +1,4 @@
-{# Called before anything starts: stops dbt where two states are named that can't be compared. #}
+{# Called before anything starts: stops dbt if `before` and `after` name states that can't be compared. #}
 {% macro check_comparison() %}
     {%- set before, after = var('before', none), var('after', none) -%}
     {%- if execute and (before is not none or after is not none) -%}
@@ -28,7 +28,7 @@
 {% endmacro %}
 
 
-{# What the seeds with limits and approvals are called. #}
+{# The names of the seeds with limits and approvals. #}
 {% macro _names_of_seeds() %}
     {{ return(['access_change_limits', 'access_change_approvals']) }}
 {% endmacro %}

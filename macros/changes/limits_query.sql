@@ -1,9 +1,9 @@
 {#
-    Each limit with what it finds of the changes between two states: the changes that it is
-    about, whether they exceed it, and who has approved exactly these.
+    Each limit with its result for the changes between two states: the changes that it covers,
+    whether they exceed it, and who has approved exactly these changes.
 
-    relations  how the limits, approvals, access_changes and row_changes are called
-    states     what states_compared() returns
+    relations  the names of the limits, approvals, access_changes and row_changes
+    states     the result of states_compared()
 #}
 {% macro limits_query(relations, states) -%}
 {%- set trimmed = {} -%}

@@ -1,6 +1,6 @@
 {#
-    Prints what a comparison of two states has found, as Markdown, and writes it to
-    access_changes.md beside dbt's other results.
+    Prints the result of a comparison of two states, as Markdown, and writes it to
+    access_changes.md beside dbt's results.
 
     results  the results of on-run-end
 #}
@@ -14,7 +14,7 @@
 {% endmacro %}
 
 
-{# What the report tells, with no more rows of anything than it shows. #}
+{# The facts of the report, with only as many rows as it shows. #}
 {% macro _report_facts() %}
     {%- set shown = {'objects': 50, 'users': 20, 'changes': 100} -%}
     {%- set access, row_changes, states = secure_datasets.relation_named('access_changes'), secure_datasets.relation_named('row_changes'), secure_datasets.states_compared() -%}
@@ -88,7 +88,7 @@ limit {{ shown.users }}
 {%- endmacro %}
 
 
-{# How many users gain and lose something of each project, or of each data source. #}
+{# A query of the numbers of users who gain and lose access, for each project or data source. #}
 {% macro _changes_by_object(key, shown) -%}
 {%- set table = (secure_datasets.repository_tables().values() | selectattr('key', 'equalto', key) | first).name %}
 select

@@ -1,6 +1,6 @@
 {#
-    What a state says of itself, so that another one can be compared with it: its tiers and
-    secure datasets, as the config had them when it was built.
+    Renders the definitions of a state, for a comparison of two states: its tiers and secure datasets
+    in the config at the time of the build.
 #}
 {% macro state_definitions_query() -%}
 {%- set config, rows = secure_datasets.secure_datasets_config(), [] -%}
@@ -33,7 +33,7 @@ from definitions
 {%- endmacro %}
 
 
-{# The entry from whose base or query the rows of a dataset come, through others or not. #}
+{# The entry at the end of a dataset's chain: its base or query supplies the rows. #}
 {% macro _end_of_chain(name, config) %}
     {%- set below = secure_datasets.parent_dataset(config.datasets[name]) -%}
     {{ return(secure_datasets._end_of_chain(below, config) if below else config.datasets[name]) }}
@@ -41,8 +41,8 @@ from definitions
 
 
 {#
-    By which tiers a user comes to rows of a dataset, or of one that it is over: each with the keys
-    of its access view, the columns of the base that they are held against, and of which rows.
+    The tiers that lead a user to rows of a dataset or of its parents: each with the keys of its access
+    view, the columns of the base that match them, and the condition on the rows.
 #}
 {% macro _ways_to_rows(name, config) %}
     {%- set below, ways = secure_datasets.parent_dataset(config.datasets[name]), [] -%}
@@ -56,9 +56,9 @@ from definitions
 
 
 {#
-    What decides who sees the rows of a dataset, or of one that it is over: texts that name each
-    column of its base by which that is decided. What is below shows masked values: by those of
-    its masks, too.
+    Texts from the rules that decide access to the rows of a dataset or of its parents: they name each
+    column of the base that decides. For a parent they include its masks, since the dataset above reads
+    masked values.
 #}
 {% macro _said_on_the_way(name, config, is_below=false) %}
     {%- set dataset, ruling = config.datasets[name], secure_datasets.ruling_dataset(name, config) -%}
@@ -74,7 +74,7 @@ from definitions
 {% endmacro %}
 
 
-{# The columns that a dataset masks, or one that it is over: its values are those of both. #}
+{# The columns that a dataset or one of its parents masks: both change its values. #}
 {% macro _masked_on_the_way(name, config) %}
     {%- set below = secure_datasets.parent_dataset(config.datasets[name]) -%}
     {%- set own = secure_datasets.policies_on(name, config).masks.keys() | list -%}

@@ -1,7 +1,7 @@
 {#
     The two states that `before` and `after` name, as mappings: side, schema, tiers, datasets,
-    and the relations that are there. None while dbt parses. A run that has begun meanwhile may
-    change one of them, so they are checked each time that they are read.
+    and the existing relations. None while dbt parses. A concurrent run may change a state, so every
+    read checks them again.
 #}
 {% macro states_compared() %}
     {%- if not execute -%}

@@ -1,4 +1,4 @@
-{# The raw tables that the application has not: the variable `absent_tables`, checked. #}
+{# The raw tables that the application does not have: the variable `absent_tables`, checked. #}
 {% macro absent_tables() %}
     {{ return(secure_datasets._raw_tables_in('absent_tables')) }}
 {% endmacro %}

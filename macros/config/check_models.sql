@@ -1,16 +1,20 @@
 {#
-    Called before anything starts: stops dbt if a root project has changed how the product's
-    models are kept, as by `models: +materialized: table` for all, or has what secure datasets
-    are made of read as it is latest, or grants those who read secure datasets what these are
-    made of, or quotes names, or has a macro that would be called in the place of the adapter's.
-    Rows would be gone while they are rebuilt, rows and rights would no longer change together,
-    readers would read around their rights, and no version would be found. In a clone, where the
-    product is the root project, of all this what is granted.
+    Called before anything starts: stops dbt if a root project breaks the product's models:
+
+    - it changes their materialization, as `models: +materialized: table` does: rows would be gone
+      during a rebuild;
+    - it sets `reads_latest` on an input of a secure dataset: rows and rights would no longer change
+      together;
+    - it grants an input of a secure dataset to the dataset's readers: they would read around their
+      rights;
+    - it quotes names, or has a macro that overrides the adapter's: no version would be found.
+
+    In a clone, where the product is the root project, only the grants are checked.
 #}
 {% macro check_models() %}
     {%- do secure_datasets.check_adapter() -%}
     {%- if execute -%}
-        {#- Where the product is the root, nobody else has a say in how its models are kept. -#}
+        {#- If the product is the root project, nothing overrides its configs. -#}
         {%- set is_clone = project_name == 'secure_datasets' -%}
         {%- if not is_clone -%}
             {%- do adapter.check_macros() -%}

@@ -1,6 +1,6 @@
 {#
     Called before anything starts: stops dbt if a project has a model, seed, snapshot or source
-    of the same name as the product, which would read the one or the other.
+    with a name of the product's, because the product could then read the wrong one.
 #}
 {% macro check_names() %}
     {%- if execute -%}

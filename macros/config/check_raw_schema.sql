@@ -1,6 +1,6 @@
 {#
-    Stops a command that would hold the sample's raw tables against what a replica's rows made, as
-    one does whose `--vars` were forgotten.
+    Stops a command that would compare the sample's raw tables with relations from a replica's rows,
+    as happens if its `--vars` were forgotten.
 #}
 {% macro check_raw_schema() %}
     {%- if execute and secure_datasets.reads_sample() -%}

@@ -1,12 +1,12 @@
 {#
-    Called before anything starts: stops dbt if a variable is not what it must be, or is spelled
-    almost as one of the product.
+    Called before anything starts: stops dbt if a variable has an invalid value, or a name that is a
+    misspelling of a variable of the product.
 #}
 {% macro check_vars() %}
     {%- if execute -%}
         {%- do secure_datasets.check_adapter() -%}
         {%- do adapter.check_spelling_of_vars('secure_datasets') -%}
-        {#- A variable that is null is set, and to what it must not be. -#}
+        {#- A variable that is null is set, to an invalid value. -#}
         {%- set values, this_is_unset = {}, [] -%}
         {%- for name in adapter.names_of_vars() -%}
             {%- if var(name, this_is_unset) is not sameas this_is_unset -%}
@@ -21,7 +21,7 @@
 {% endmacro %}
 
 
-{# Stops dbt where a command would mix a past state with what is published now. #}
+{# Stops a command that would mix a past state with the published state. #}
 {% macro _check_as_of(as_of) %}
     {%- set schemas, raw_seeds = {}, [] -%}
     {%- for unique_id, node in graph.nodes.items() if node.resource_type in ['model', 'seed', 'snapshot'] -%}

@@ -1,6 +1,7 @@
 {#
-    Called when a run has begun: notes where the raw tables are that it reads, and stops it if it
-    would put the sample in the place of a replica's rows, as one does whose `--vars` were forgotten. Data tests alone note nothing.
+    Called when a run has begun: notes the schema of the raw tables that it reads, and stops it if it
+    would replace a replica's rows with the sample, as happens if its `--vars` were forgotten. A run of
+    data tests alone notes nothing.
 #}
 {% macro note_raw_schema() %}
     {%- if execute and flags.WHICH in ['build', 'run'] -%}

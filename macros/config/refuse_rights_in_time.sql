@@ -1,8 +1,9 @@
 {#
-    Stops what can't tell of rights that begin and end by themselves, where a feed declares such.
+    Stops an operation that does not support rights with a beginning and an end, if a feed declares
+    such rights.
 
-    what  what it is, as the subject of a sentence
-    why   what it would answer, and what to ask instead
+    what  the operation, as the subject of a sentence
+    why   the wrong answer that it would give, and the question to ask instead
 #}
 {% macro refuse_rights_in_time(what, why) %}
     {%- set tables = secure_datasets.rights_in_time() -%}

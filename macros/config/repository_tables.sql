@@ -1,8 +1,8 @@
 {#
-    The raw tables, as the application's repository delivers them: the one place that
-    staging, the rejects and the dangling references are rendered from.
+    The raw tables, as the application's repository delivers them: the only source of staging,
+    the rejects and the dangling references.
 
-    columns      own columns with their types, in the order in which they are judged;
+    columns      own columns with their types; staging judges them in this order;
                  `id` and the columns that every table has are added to each
     required     keys without which a row is of no use
     references   the raw table that a column points at; a null points at nothing
@@ -12,8 +12,8 @@
     gives_rights whether a live row gives somebody a right, which may be limited in time: by the columns
                  `valid_from` and `valid_until`, where the table's feed names them
 
-    A model of the root project that asks may not see the variable of this package: what it needs
-    of the tables are keys and references. Staging is this package's own.
+    A call from a model of the root project may not see the variable of this package: such a model
+    needs only the keys and references of the tables. Staging is this package's own.
 
     The document is plain YAML, so `state:modified` sees every edit of it.
 #}

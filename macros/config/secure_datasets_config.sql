@@ -1,14 +1,14 @@
 {#
-    THE config: who sees which rows of which dataset. One YAML document, in a macro because
+    THE config, which decides who sees which rows of each dataset. One YAML document, in a macro because
     here `ref()` sees it while dbt parses, `state:modified` sees every edit of it, and a unit
-    test can put another in its place. It is read and checked wherever it is used.
+    test can replace it. Every use reads and checks it.
 
-    What each key means: models/_docs/secure_datasets_config.md, from the schema of the config.
+    The meaning of each key: models/_docs/secure_datasets_config.md, from the schema of the config.
 
-    A root project that installs this one as a package has a document of its own, which is laid
-    on this one: default__secure_datasets_config.
+    A root project that installs this one as a package has a document of its own, which is merged
+    onto this one: default__secure_datasets_config.
 
-    Returns   the document with its SQL as Spark is to get it
+    Returns   the document with its SQL in Spark's dialect
 #}
 {% macro secure_datasets_config() %}
     {%- do secure_datasets.check_adapter() -%}

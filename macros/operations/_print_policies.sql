@@ -1,4 +1,4 @@
-{# Which policy and which security object hid, showed or masked how much for a user. #}
+{# Prints the number of rows that each policy and each security object hides, shows or masks for a user. #}
 {% macro _print_policies(user_id) %}
     {%- set config = secure_datasets.secure_datasets_config() -%}
     {%- set rows = [] -%}
@@ -21,7 +21,7 @@
 {% endmacro %}
 
 
-{# How many of the rows past a user's tier each rule is about, and how many are visible. #}
+{# A query of the rows past a user's tier: how many each rule applies to, and how many are visible. #}
 {% macro _count_under_rules(name, dataset, config, rules, user_id) -%}
 {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
 select

@@ -1,11 +1,11 @@
-{# What the question why asks the database; what becomes of it is told in Python. #}
+{# The queries of the operation why; Python makes the answer from their results. #}
 
 
 {# The users with an id, login name or e-mail address, for an operation; none is an error. #}
 {% macro _people(user, operation) %}
     {%- set user, called = user | string | trim, [] -%}
     {%- set text = secure_datasets.sql_text(user) -%}
-    {#- Of a rejected row staging has nothing but the id, and what was delivered. -#}
+    {#- Staging keeps only the id and the delivered text of a rejected row. -#}
     {%- for column in ['login_name', 'email'] -%}
         {%- set delivered = 'case when rejection_reason is null then ' ~ column ~ ' else ' ~ secure_datasets.delivered_value(column) ~ ' end' -%}
         {% do called.append(secure_datasets.ascii_lower(delivered) ~ ' = ' ~ secure_datasets.ascii_lower(text)) %}
@@ -24,8 +24,8 @@
 
 
 {#
-    The ids of the users that are rejected for a conflict, and that one of the deliveries in
-    conflict calls so: staging has kept one of these, which may say something else.
+    The ids of the users that are rejected for a conflict, if one of the conflicting deliveries has
+    this login name or e-mail address: staging keeps only one of these deliveries.
 #}
 {% macro _ids_in_conflict(text) %}
     {%- set called, stg_users = [], secure_datasets.relation_named('stg_users') -%}
@@ -55,7 +55,7 @@ where ranked.place = 1 and ({{ called | join(' or ') }})
 {% endmacro %}
 
 
-{# What an answer reads beside what it is about: of a dataset over another one also what that reads. #}
+{# The relations that an answer reads, besides its subject: for a layered dataset also its parent's. #}
 {% macro _relations_of_answer(question, config) %}
     {%- set names, tiers = [], [] -%}
     {%- if question.kind == 'tier' -%}
@@ -84,7 +84,7 @@ where ranked.place = 1 and ({{ called | join(' or ') }})
 {% endmacro %}
 
 
-{# The columns of a secure dataset that are whole numbers, as its documentation says. #}
+{# The columns of a secure dataset that are whole numbers by the `data_type` in its documentation. #}
 {% macro _number_keys(name) %}
     {%- set found = [] -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == 'vw_secure_dataset_' ~ name -%}
@@ -126,7 +126,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
             {%- for keys in [case['keys'], case.second_keys] if keys -%}
                 {%- set values = {} -%}
                 {%- for key, column in keys.items() -%}
-                    {#- Into SQL as a number: a tier's keys are ids. -#}
+                    {#- As a number in SQL: a tier's keys are ids. -#}
                     {% do values.update({key: line['key_' ~ column] | int if line['key_' ~ column] is not none else none}) %}
                 {%- endfor -%}
                 {% do secure_datasets._add_rights(facts, case.tier, values, person, config) %}
@@ -188,7 +188,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 {% endmacro %}
 
 
-{# Adds what a tier asks for on objects: their names, the paths of the user, and the links. #}
+{# Adds the facts about a tier's rights on objects: their names, the paths of the user, and the links. #}
 {% macro _add_rights(facts, tier, values, person, config) %}
     {%- set parts, paths, objects = secure_datasets.tier_parts(tier, config), [], [] -%}
     {% do facts.parts.update({tier: parts}) %}
@@ -218,7 +218,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 {% endmacro %}
 
 
-{# Adds to paths when the first of their rows that has an end ends. #}
+{# Adds to each path the earliest end of its rows, if any has an end. #}
 {% macro _add_ends(paths) %}
     {%- for name in secure_datasets.rights_in_time() if 'valid_until' in secure_datasets.repository_tables()[name].columns -%}
         {%- set key, ids, ends = secure_datasets.repository_tables()[name].key, [], {} -%}
@@ -241,7 +241,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 {% endmacro %}
 
 
-{# Adds what would open a part of a tier that is closed, and does not count. #}
+{# Adds the deliveries that would open a closed part of a tier, but do not count. #}
 {% macro _add_missed(facts, parts, values, person) %}
     {%- set questions = adapter.access_questions() -%}
     {%- for right in parts.rights if values[right.key] is not none and not questions.is_held(facts, right, values) -%}
@@ -268,7 +268,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 {% endmacro %}
 
 
-{# What was delivered of a user's memberships and global roles, all groups, and the role table. #}
+{# The deliveries of a user's memberships and global roles, with all groups and the role table. #}
 {% macro _deliveries_of_user(user_id) %}
     {%- set parent -%}
         case when rejection_reason is null then parent_user_group_id
@@ -290,7 +290,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 
 
 {#
-    The rows of a raw table with these keys: those that are live, and the deliveries that do not count, each
+    The live rows of a raw table with these keys, and the deliveries with these keys that do not count, each
     with its reason.
 #}
 {% macro _deliveries_of(name, keys) %}
@@ -314,18 +314,18 @@ order by row_id, raw_id, reason, detail, date_created, created_by
 {% endmacro %}
 
 
-{# A query of what does not count in a raw table: only this table is read. #}
+{# A query of the deliveries that do not count in a raw table: it reads only this table. #}
 {% macro _asked_uncounted(name, linking) -%}
 {{ secure_datasets._uncounted_of([name], secure_datasets.relation_named, linking) }}
 {%- endmacro %}
 
 
 {#
-    Rows that staging had of a raw table in the version before, and that are not delivered any more: none
-    where its feed is not one of them.
+    The rows of a raw table that counted in the version before and are no longer delivered, as not
+    live; an empty list if no version before can be compared.
 
-    columns   those that are told
-    is_asked  which rows; all if it is left out
+    columns   the columns of the result
+    is_asked  a condition on the rows; all rows by default
 #}
 {% macro _undelivered(name, columns, is_asked='true') %}
     {%- set query = secure_datasets.undelivered_rows(name, secure_datasets.relation_named) -%}
@@ -337,7 +337,7 @@ order by row_id, raw_id, reason, detail, date_created, created_by
 {% endmacro %}
 
 
-{# Adds rows to a list that has not got them yet. #}
+{# Adds the rows to a list that it does not contain yet. #}
 {% macro _add_new(rows, found) %}
     {%- for row in found if row not in rows -%}
         {% do rows.append(row) %}
@@ -345,7 +345,7 @@ order by row_id, raw_id, reason, detail, date_created, created_by
 {% endmacro %}
 
 
-{# Adds what the rules beyond the tier decide by: roles, the outcome of the view, and keys. #}
+{# Adds the facts for the rules beyond the tier: roles, the outcome of the view, and keys. #}
 {% macro _add_rules(facts, name, row, person, config) %}
     {%- set gates = facts.rules | map(attribute='gate') | list -%}
     {%- if 'conditions' in gates or 'masks' in gates -%}
@@ -376,7 +376,7 @@ order by row_id, raw_id, reason, detail, date_created, created_by
 {% endmacro %}
 
 
-{# A query of the groups of which a member holds a key of these: those that have it, and those below. #}
+{# A query of the groups whose members hold one of these keys: groups that have it, and groups below them. #}
 {% macro _groups_with_keys(object, keys) -%}
 select distinct chain.user_group_id, named.name
 from {{ ref(object.dataset) }} as mapping
@@ -390,7 +390,7 @@ order by chain.user_group_id
 {%- endmacro %}
 
 
-{# What staging has of the row that the keys of a base refer to, and of its parents. #}
+{# The staged rows that the keys of a base refer to, and their parents. #}
 {% macro _trace_rows(base, row) %}
     {%- set found = [] -%}
     {%- for column, value in row.items() -%}
@@ -403,7 +403,7 @@ order by chain.user_group_id
 {% endmacro %}
 
 
-{# One staged row, whether it is there and live, and the parents without which it is of no use. #}
+{# One staged row, none if it does not exist, and the parents that it requires. #}
 {% macro _trace_row(name, value) %}
     {%- set table, traced = secure_datasets.repository_tables()[name], {'table': name, 'id': value, 'row': none, 'parents': []} -%}
     {%- set is_it = 'cast(' ~ table.key ~ ' as string) = ' ~ secure_datasets.sql_text(value) -%}
@@ -419,7 +419,7 @@ order by chain.user_group_id
 {% endmacro %}
 
 
-{# Adds by which rows the gates beyond the tier are open: those of groups, roles, keys and decisions. #}
+{# Adds the rows that open the gates beyond the tier: groups, roles, keys and decisions. #}
 {% macro _add_ways(facts, name, row, person, config) %}
     {%- set gates, ruling = facts.rules | map(attribute='gate') | list, secure_datasets.ruling_dataset(name, config) -%}
     {%- if 'conditions' in gates or 'row security' in gates -%}
@@ -456,7 +456,7 @@ order by chain.user_group_id
 {% endmacro %}
 
 
-{# Adds to rows of the last support what people call them: their names, or those of what they refer to. #}
+{# Adds names to the rows of the last support: their own, or the names of their references. #}
 {% macro _add_names(notes) %}
     {%- for name, table in secure_datasets.repository_tables().items() -%}
         {%- set ids = notes | selectattr('table', 'equalto', name) | map(attribute='id') | list
@@ -470,7 +470,7 @@ order by chain.user_group_id
 {% endmacro %}
 
 
-{# A query of some rows of a raw table: the id, then their own name or the names of what each refers to. #}
+{# A query of some rows of a raw table: the id, then the row's own name or the names of its references. #}
 {% macro _names_of_rows(name, ids) -%}
 {%- set tables = secure_datasets.repository_tables() -%}
 {%- set table, joins, columns = tables[name], [], [] -%}
@@ -490,7 +490,7 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
 {%- endmacro %}
 
 
-{# The relations on a way to a security object, by what they are joined, with the raw table of these keys. #}
+{# The relations on a way to a security object, each with its join columns and the raw table of these keys. #}
 {% macro _steps_of_path(path) %}
     {%- set steps = [] -%}
     {%- for link in path if link.to.dataset is defined -%}
@@ -524,11 +524,11 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
 
 
 {#
-    Adds the fewest new rows that would open a tier for a live user on these objects, and what
-    else they would give. Nothing where the config does not say all that the tier asks for.
+    Adds the smallest sets of new rows that would open a tier for a live user on these objects, and
+    their further effects. Nothing if the config does not name all rights of the tier.
 
-    sides    pairs of tier and keys, all of which must be open
-    dataset  the dataset whose row is asked about, if any
+    sides    pairs of tier and keys: all must be open
+    dataset  the dataset of the row in question, if any
 #}
 {% macro _add_nearest(facts, sides, person, config, dataset=none) %}
     {%- set questions, state = adapter.access_questions(), secure_datasets._grants_state(sides, person, config) -%}
@@ -544,9 +544,9 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
             {% do counts.append({}) %}
         {%- endfor -%}
         {%- for name, entry in secure_datasets.datasets_with_tier(config).items() if sets -%}
-            {#- Of a tier whose entry does not say all nothing can be counted. -#}
+            {#- The rows of a tier with an incomplete entry can't be counted. -#}
             {%- set cases = secure_datasets.gate_cases(name, config) | selectattr('tier', 'in', state.tiers) | list -%}
-            {#- A past state may be one of access alone. -#}
+            {#- A past state may contain access alone, without the bases. -#}
             {%- if cases and not secure_datasets._is_built(entry.base) -%}
                 {% do uncounted.append(entry.base) %}
             {%- endif -%}
@@ -559,7 +559,7 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
                 {%- endfor -%}
             {%- endfor -%}
         {%- endfor -%}
-        {#- What is over another dataset has the rows that this one shows. -#}
+        {#- A layered dataset gains the rows of the dataset at the end of its chain. -#}
         {%- for known in counts -%}
             {%- for name, chain in chains.items() if chain | last in known -%}
                 {% do known.update({name: known[chain | last]}) %}
@@ -570,7 +570,7 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
 {% endmacro %}
 
 
-{# Whether a model is there, be it no view. #}
+{# Whether the relation of a model exists, whatever its type. #}
 {% macro _is_built(name) %}
     {%- set found = [] -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == name -%}
@@ -582,7 +582,7 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
 {% endmacro %}
 
 
-{# The datasets that have a tier, or are over one that has: each with those of its chain, down to this one. #}
+{# The datasets whose chain ends at a dataset with a tier, each with its chain. #}
 {% macro _chains_to_tiers(config) %}
     {%- set found, with_tier = {}, secure_datasets.datasets_with_tier(config) -%}
     {%- for name in config.datasets -%}
@@ -595,14 +595,14 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
 {% endmacro %}
 
 
-{# A dataset and those below it, to the one that is over none. #}
+{# A dataset and its parents, down to the one without a parent. #}
 {% macro _chain_below(name, config) %}
     {%- set parent = secure_datasets.parent_dataset(config.datasets[name]) -%}
     {{ return([name] + (secure_datasets._chain_below(parent, config) if parent else [])) }}
 {% endmacro %}
 
 
-{# The rows of a case by the columns that decide, those that new rights could be about. #}
+{# The number of rows of a case by its deciding columns, for the rows that new rights could open. #}
 {% macro _rows_by_keys(name, entry, case, gained) %}
     {%- set sides = [] -%}
     {%- for keys in [case['keys'], case.second_keys] if keys -%}
@@ -620,7 +620,7 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
 {% endmacro %}
 
 
-{# The roles that a user holds: the names, then the ids of those groups that rules name by them. #}
+{# The roles that a user holds: the role names, then the ids of the user's groups that are in `named`. #}
 {% macro _roles_of_user(person, named) %}
     {%- set rows = secure_datasets.rows_of('select distinct user_group_id, role_name from ' ~ secure_datasets.relation_named('vw_secure_user_roles') ~ ' where user_id = ' ~ person.user_id) -%}
     {%- set names = rows | map(attribute='role_name') | reject('none') | unique(case_sensitive=true) | sort(case_sensitive=true) | list -%}
@@ -659,7 +659,7 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
 {% endmacro %}
 
 
-{# Keys of security objects, by the name of each, as a query that is made of it and `asked` gives them. #}
+{# The keys of security objects, each with the object's name: the rows of `query_of(object, asked)`. #}
 {% macro _keys_of(secured, query_of, asked) %}
     {%- set found = [] -%}
     {%- for name, entry in secured.items() -%}
@@ -679,7 +679,7 @@ where {{ object.ids_column }} in ({{ ids | join(', ') }}) and {{ object.filter_k
 {%- endmacro %}
 
 
-{# What the search for new rows needs; none if the tiers' entries don't say all of it. #}
+{# The state for the search for new rows; none if the tier's entry is incomplete or the user is not live. #}
 {% macro _grants_state(sides, person, config) %}
     {%- set tiers, tables, holders, links, objects, grants = {}, {}, [], {}, [], [] -%}
     {%- for name in config.tiers -%}

@@ -1,9 +1,9 @@
 {#
-    Stops an operation with one sentence where something that it asks is not there: no run has
-    built it, or another target's has.
+    Stops an operation with a clear error if a relation that it reads does not exist: no run built
+    it, or only a run of a different target.
 
-    operation  its name
-    ahead      what staged_since() says of what it asks
+    operation  the name of the operation
+    ahead      the result of staged_since() for its relations
 #}
 {% macro check_built(operation, ahead) %}
     {%- set missing = [] -%}

@@ -1,7 +1,7 @@
 {#
-    Called before anything starts: stops a run whose models read what it does not build and what is
-    not there. With --defer dbt reads such relations elsewhere, and a comparison reads those of two
-    states.
+    Called before anything starts: stops a run whose models read a relation that does not exist and
+    that the run does not build. No check with --defer, because dbt then reads such relations
+    elsewhere, nor in a comparison, which reads the relations of two states.
 #}
 {% macro check_built_before() %}
     {%- if execute and flags.INTROSPECT and not adapter.dbt_flag('DEFER') and var('before', none) is none and flags.WHICH in ['build', 'run'] -%}

@@ -1,6 +1,6 @@
 {#
-    Called before anything starts: stops a run that would stage raw tables of which anything is
-    wrong. The sample's are not there before its seeds are loaded.
+    Called before anything starts: stops a run that would stage raw tables with a problem. It skips
+    the sample's raw tables, which do not exist before its seeds are loaded.
 #}
 {% macro check_feeds() %}
     {%- if execute -%}

@@ -1,10 +1,10 @@
 {#
-    Prints all that is wrong with the config, the documentation that it is held against, the feeds
-    and, where it is asked for, the raw tables; fails if there is anything. Without `replica`
-    nothing is asked of Spark, which does not start.
+    Prints all problems of the config, of the documentation that it is compared with, of the feeds
+    and, with `replica`, of the raw tables; fails if there is a problem. Without `replica` Spark does
+    not start.
 
     Call     dbt run-operation check_project
-    replica  whether the raw tables are looked at, too
+    replica  whether to check the raw tables, too
 #}
 {% macro check_project(replica=false) %}
     {%- do secure_datasets.check_adapter() -%}

@@ -1,7 +1,7 @@
 {#
-    Prints what is wrong with the raw tables of the replica, all at once and with what to write:
-    tables and columns that are missing, types of which nothing is read, and columns by which a
-    loader says that a row is deleted, and which no feed reads. Fails if there is anything.
+    Prints all problems of the raw tables in the replica, each with the remedy: missing tables and
+    columns, unsupported types, and columns that mark a row as deleted and that no feed reads. Fails
+    if there is a problem.
 
     Call    dbt run-operation check_replica
 #}
@@ -12,7 +12,7 @@
 {% endmacro %}
 
 
-{# Stops dbt at what is wrong with raw tables. #}
+{# Stops dbt if raw tables have a problem. #}
 {% macro _check_raw_tables(names) %}
     {% do adapter.secure_datasets().check_replica(secure_datasets._columns_of_raw(names), var('raw_schema'), var('feeds'), secure_datasets.repository_tables()) %}
 {% endmacro %}

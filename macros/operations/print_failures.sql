@@ -1,6 +1,6 @@
 {#
     Prints the rows that data tests found, so that a failure names them without a second
-    command. For the tests whose config says `meta: {print_failures: true}`.
+    command. Only for tests with the config `meta: {print_failures: true}`.
 
     results  the results of on-run-end
 #}
@@ -22,7 +22,7 @@
 {% endmacro %}
 
 
-{# Prints why the users of the first five rows see what these name, or do not. #}
+{# Prints for the first five rows with a user why the user sees the row's resource, or why not. #}
 {% macro _explain_failures(rows) %}
     {%- for line in rows if line['user_id'] is not none -%}
         {%- if loop.index <= 5 -%}

@@ -1,13 +1,12 @@
 {#
-    Prints what decides about a dataset by itself, to paste into an engine's own row filter
-    and column masks: for the rows of its base one boolean SQL expression, and for each masked
-    column the expression of its value. Needs no Spark.
+    Prints the rules of a dataset by themselves, to paste into an engine's own row filter and column
+    masks: for the rows of its base one boolean SQL expression, and for each masked column the
+    expression of its value. Needs no Spark.
 
     Call      dbt run-operation print_predicate --args '{dataset: tests}'
     dataset   the dataset, an entry of secure_datasets_config()
     user      SQL for the id of the user who reads
-    relation  how the base is called where a column must say whose it is; none: as its rules
-              call it
+    relation  the base's name, for columns that need it; none: the name in its rules
     dialect   the SQL dialect of the engine: spark, databricks, snowflake, postgres, duckdb,
               trino or bigquery
 #}
@@ -32,7 +31,7 @@
         {%- do lines.append('\n-- What ' ~ user ~ ' gets for ' ~ column ~ '.') -%}
         {%- do lines.append(secure_datasets.mask_by_itself(dataset, config, column, user, relation if ruling_entry.query is not defined, dialect)) -%}
     {%- endfor -%}
-    {#- What can't be said is found before anything is printed. -#}
+    {#- A rule that can't be rendered fails before the first line is printed. -#}
     {%- for line in lines -%}
         {{ print(line) }}
     {%- endfor -%}

@@ -1,6 +1,6 @@
 {#
-    A text as it may be printed: characters that would steer the terminal, turn what follows
-    around or not be seen stand as escapes. Names come from whoever may name something.
+    A text that is safe to print: invisible characters, and characters that steer the terminal or
+    reverse the text after them, become escapes. Every user who may name something supplies names.
 #}
 {% macro printable(text) -%}
     {{ return(adapter.secure_datasets().printable(text)) }}

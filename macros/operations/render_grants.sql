@@ -1,12 +1,12 @@
 {#
-    Prints, for an engine that has privileges, the statements that grant a role what the
-    matrix asks for the operations that the role is for (the seed role_operations). What the
-    engine has no privilege for is a comment.
+    Prints, for an engine with privileges, the statements that grant a role the privileges in the
+    matrix for its operations (the seed role_operations). A requirement without a privilege in the
+    engine becomes a comment.
 
     Call     dbt run-operation render_grants --args '{role: pipeline}'
     role     the role
-    engine   in whose words: snowflake, or unity_catalog
-    catalog  of unity_catalog: the catalog that the relations are in
+    engine   the engine of the statements: snowflake, or unity_catalog
+    catalog  for unity_catalog: the catalog of the relations
 #}
 {% macro render_grants(role, engine='snowflake', catalog=none) %}
     {%- do adapter.secure_datasets().check_grants(engine, catalog) -%}

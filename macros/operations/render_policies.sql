@@ -1,8 +1,7 @@
 {#
-    Prints the statements that make the rules of a dataset those of an engine's own table:
-    a row filter on its base, and a mask for each masked column. Needs no Spark. Whoever
-    reads is the user whom the account is mapped to; an account that is mapped to no live
-    user, or to several users, has no rows.
+    Prints the statements that put the rules of a dataset on an engine's own table: a row filter on
+    its base, and a mask for each masked column. Needs no Spark. The reader is the user of the
+    account; an account that is mapped to no live user, or to several users, has no rows.
 
     Call      dbt run-operation render_policies --args '{dataset: tests, engine: postgres}'
     dataset   the dataset, an entry of secure_datasets_config()

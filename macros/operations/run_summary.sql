@@ -1,8 +1,8 @@
 {#
-    Prints what a run published: relation, rows, distinct users, seconds, and what these are of
-    where models run side by side. Reads each published relation once; `vars: {summary: false}`
-    turns it off where that is too much.
-    With `as_of` it says first what is a past state, and from which deliveries.
+    Prints the relations that a run published: name, rows, distinct users, seconds, and a note on the
+    seconds if models run side by side. Reads each published relation once; `vars: {summary: false}`
+    turns it off if that costs too much. With `as_of` it first prints the moment and the schema of the
+    past state, and the number of its deliveries.
 
     results  the results of on-run-end
 #}

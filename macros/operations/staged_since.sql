@@ -1,7 +1,8 @@
 {#
-    What was made anew since relations were made that are read together: `tables`, raw tables
-    of which other rows were staged; `stored`, further relations that one of them shows as they
-    were before; which of them are `of_before`; and which are `not_built`.
+    The changes since the build of relations that are read together: `tables`, the raw tables with
+    different rows in staging; `stored`, the further inputs that one of the relations shows in an
+    older state; `of_before`, the relations that are outdated; `not_built`, the relations that are not
+    built.
 
     names  models and seeds
 #}

@@ -1,13 +1,13 @@
 {#
-    Prints when access to what began and ended, and by which raw rows, over all load times: of
-    a user, or of everybody to one object.
+    Prints the beginnings and ends of access over all load times, each with its raw rows: for one
+    user, or for every user and one object.
 
     Call    dbt run-operation timeline --args '{user: hpark}'
             dbt run-operation timeline --args "{object: 'Project 7', format: json}"
     user    a user's id, login name or e-mail address, of now or of any time before
     object  a type and an id or a name, or a name alone
     format  text, for people, or json, the same as one document
-    limit   how many changes are told one by one; the others are counted
+    limit   the number of changes that are printed one by one; further changes are counted
 #}
 {% macro timeline(user=none, object=none, format='text', limit=1000) %}
     {%- do secure_datasets.refuse_rights_in_time('A timeline', 'it goes by the load times of raw rows alone. Ask a day, as of it') -%}

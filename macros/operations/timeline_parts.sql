@@ -1,6 +1,6 @@
 {#
-    What a timeline is worked out from: the models that tell who has access, with the raw tables
-    that are staged for them and the queries of these, and what each tier asks for.
+    The inputs of a timeline: the models of access, the raw tables that are staged for them with
+    their queries, the seeds, and the parts of each tier.
 #}
 {% macro timeline_parts(timelines) %}
     {%- set config, raw_tables, tiers = secure_datasets.secure_datasets_config(), secure_datasets.repository_tables(), {} -%}
@@ -29,7 +29,7 @@
 {% endmacro %}
 
 
-{# What a model reads in a timeline: rows of all moments side by side, and seeds as they are. #}
+{# The relation that replaces a `ref` in a timeline: rows of all moments side by side, and seeds as they are. #}
 {% macro _timeline_relation(name, version=none) -%}
     {%- set name = version or name -%}
     {%- set seeds = graph.nodes.values() | selectattr('resource_type', 'equalto', 'seed') -%}

@@ -1,6 +1,6 @@
 {#
-    Renders what is there and does not count: of the raw tables that give rights or lead to some, one row per
-    delivery that counts for nothing, with the reason.
+    Renders the deliveries that do not count, in the raw tables that give rights or lead to some: one row per
+    delivery, with the reason.
 #}
 {% macro uncounted_deliveries_query() -%}
 {%- set linking = secure_datasets._linking_columns() -%}
@@ -13,8 +13,8 @@ union all
 
 
 {#
-    The same of some raw tables, but for their live rows about what is not live. `why` asks it with
-    `relation_named` in the place of `ref`, so that it reads no other table.
+    The same query for some raw tables, without their live rows that refer to something not live. `why` passes
+    `relation_named` in place of `ref`, so that the query reads only these tables.
 #}
 {% macro _uncounted_of(names, relation, linking) -%}
 (
@@ -33,18 +33,18 @@ from (
 {%- endmacro %}
 
 
-{# The raw tables whose rows give rights, or lead to some: each with the columns by which it does. #}
+{# The raw tables whose rows give rights, or lead to some: each with the columns that do so. #}
 {% macro _linking_columns() %}
     {{ return(adapter.secure_datasets().linking_columns(secure_datasets.secure_datasets_config(), secure_datasets.repository_tables())) }}
 {% endmacro %}
 
 
 {#
-    The beginning of a query of uncounted deliveries: the columns of all tables, of which this one has some.
+    The beginning of a query of uncounted deliveries: the columns of all tables, null where this table lacks one.
 
     reason  the expression of the reason
-    more    further columns by their names, each with its expression; and the columns that it `has`, if they are
-            not those of the table
+    more    further columns by their names, each with its expression; and `has`, the columns that the relation
+            has, if they differ from the linking columns of the table
 #}
 {% macro _told_of(name, reason, linking, more={}) -%}
 {%- set table = secure_datasets.repository_tables()[name] -%}
@@ -93,12 +93,12 @@ where not_live is not null
 
 
 {#
-    The deliveries of raw tables that count for nothing. Each is held against the row that staging took of
-    its id: that one may be rejected, deleted or switched off, or say something else. A delivery may also
-    have come after staging ran; the next run takes the newest of these.
+    The deliveries of raw tables that do not count. The query compares each with the staged row of its id: the
+    row may be rejected, deleted, switched off or different. A delivery may also be later than the run of
+    staging; the next run takes the newest of these.
 
-    All tables are brought into one form first: Spark plans each further query over deliveries for seconds. The
-    hint keeps Spark from carrying what follows into the query of each table.
+    All tables get one form first: Spark plans each further query over deliveries for seconds. The hint keeps
+    Spark from pushing the later steps into the query of each table.
 #}
 {% macro _uncounted_in(names, relation, linking) -%}
 {%- set lists, positions, plain = [], [], [] -%}
@@ -238,14 +238,14 @@ where reason is not null
 
 
 {#
-    The deliveries of a raw table in the form of all: `recency` orders those of one id, the greatest first,
-    and by `moment` they are compared with what staging took, which has kept that, but not its position.
+    The deliveries of a raw table in the common form: `recency` orders the deliveries of one id, the greatest
+    first; `moment` compares a delivery with its staged row, which keeps the moment but not the position.
 
-    columns     those of all tables
-    has         those of this one
-    order_type  of what deliveries are ordered by
-    texts       the relation of texts from several tables, this one the first, and
-    types       their columns with types; none for this one's raw table
+    columns     the columns of all tables
+    has         the columns of this table
+    order_type  the SQL type of the sort keys
+    texts       a relation of texts from several tables, this one the first; none for its own raw table
+    types       the columns of `texts` with types; none without `texts`
 #}
 {% macro _dated_in(name, columns, has, order_type, texts=none, types=none) -%}
 {%- set feed, table = secure_datasets.feed_of(name), secure_datasets.repository_tables()[name] -%}
@@ -272,7 +272,7 @@ from (
 {%- endmacro %}
 
 
-{# The same for raw tables that came as text, by the usual feed: read once for all. #}
+{# The same for raw tables with text columns and without a declared feed: one query reads all. #}
 {% macro _dated_texts(names, columns, linking, order_type) -%}
 {%- set tables, types = secure_datasets.repository_tables(), {} -%}
 {%- for name in names -%}
@@ -309,7 +309,7 @@ cast(null as {{ 'string' if column == 'role_name' else 'bigint' }})
 {%- endmacro %}
 
 
-{# Keys that sort up, as one value. #}
+{# Ascending sort keys, as one array. #}
 {% macro _as_array(keys, order_type) -%}
 array(
         {%- for key in keys %}
@@ -319,14 +319,14 @@ array(
 {%- endmacro %}
 
 
-{# By what deliveries are compared with what staging took: the greatest is the newest. #}
+{# The value that compares a delivery with the staged row: the greatest is the newest. #}
 {% macro _moment(feed, order_type) -%}
 {%- set has_moment, deletes = feed and feed.has_moment, ['is_deleted'] if feed and feed.deletes else [] -%}
 {{ secure_datasets._as_array(['loaded_order'] if has_moment else ['modified_order', 'loaded_order'] + deletes + ['not is_active'], order_type) }}
 {%- endmacro %}
 
 
-{# The columns and values by which a delivery differs from a second one, as text; null if it does not differ. #}
+{# The columns that differ between a delivery and a second row, with the second row's values, as text; else null. #}
 {% macro _said_otherwise(columns, other) -%}
 nullif(concat_ws(
             ', '
@@ -340,8 +340,8 @@ nullif(concat_ws(
 
 
 {#
-    What staging took of each row of raw tables, with what its delivery was compared by: of a rejected one
-    the values stand in the delivery alone.
+    The staged row of each id in raw tables, with the sort keys of its delivery. The values of a rejected row are
+    only in the delivered text.
 #}
 {% macro _staged_by_recency(names, relation, columns, linking, order_type) -%}
 {%- set moments = {} -%}
@@ -385,7 +385,7 @@ from (
 {%- endmacro %}
 
 
-{# What staging took of each row of raw tables, in the form of all. #}
+{# The staged rows of raw tables, in the common form. #}
 {% macro _staged_rows(names, relation, columns, linking) -%}
 (
     select /*+ repartition(table_name, id) */ * from (
@@ -419,7 +419,7 @@ from (
 {%- endmacro %}
 
 
-{# From when until when a staged row holds, as text. #}
+{# The beginning and end of a staged row's time, as text; null if the table has none. #}
 {% macro _time_of(table) -%}
 {%- if table.holds_for_a_time -%}
 concat_ws(
@@ -434,7 +434,7 @@ cast(null as string)
 {%- endmacro %}
 
 
-{# Staged rows, with the texts by which rejected ones are compared. #}
+{# Staged rows, with the delivered texts that compare rejected ones. #}
 {% macro _with_delivered_texts(staged) -%}
 select
     *

@@ -1,12 +1,12 @@
 {#
-    Prints what one user can see, per tier, with the kinds of path that lead there, and what
-    each policy shows, hides or masks of that.
+    Prints the objects that one user sees, per tier, with the kinds of path that lead there; the number
+    of rows in each secure dataset; and the rows and columns that each policy shows, hides or masks.
 
     Call   dbt run-operation who --args '{user: hpark}'
     user   a user's id, login name or e-mail address
 #}
 {% macro who(user) %}
-    {#- Of whom it tells is said first; what else is missing, below. -#}
+    {#- The user comes first, so the check of the further relations follows below. -#}
     {%- set staged = secure_datasets.model_named('stg_users') -%}
     {%- if not adapter.check_schema_exists(staged.database, staged.schema) -%}
         {% do adapter.access_questions().not_built('who', ['stg_users'], staged.schema) %}
@@ -20,7 +20,7 @@
         {%- if ahead.of_before -%}
             {{ print('Not as it is shown yet: since the secure datasets were made, or what else is asked, ' ~ adapter.access_questions().made_anew(ahead.tables, ahead.stored) ~ '. What follows is by the newest of each that is built, and may be that of neither state: run dbt, and ask again.') }}
         {%- endif -%}
-        {#- A user's rows are few of many, which Spark knows by the statistics of the access views. -#}
+        {#- A user's rows are few: Spark estimates this from the statistics of the access views. -#}
         {% do run_query('set spark.sql.cbo.enabled = true') %}
         {% do secure_datasets._print_objects(person.user_id) %}
         {% do secure_datasets._print_datasets(person.user_id) %}
@@ -29,7 +29,7 @@
 {% endmacro %}
 
 
-{# What who asks: the access views, the paths to them, and the secure datasets. #}
+{# The relations that `who` reads: the access views, the paths to them, and the secure datasets. #}
 {% macro _shown_by_who() %}
     {%- set config, names = secure_datasets.secure_datasets_config(), ['int_access_paths', 'int_securable_objects'] -%}
     {%- for tier in config.tiers.values() if tier.right is defined -%}
@@ -43,8 +43,8 @@
 
 
 {#
-    Each object that the user reaches through a tier, and the paths to it. What a tier's right
-    is on stands in the config; its other keys name objects of the tiers that have these alone.
+    Prints each object that the user reaches through a tier, and the paths to it. The config has the
+    object type of a tier's right; a further key has the object type of the tier with only that key.
 #}
 {% macro _print_objects(user_id) %}
     {%- set tiers = secure_datasets.secure_datasets_config().tiers -%}
@@ -66,8 +66,8 @@
 
 
 {#
-    A query of the objects that a user reaches through a tier: name, the names of its other
-    objects, what the tier carries, and the paths.
+    A query of the objects that a user reaches through a tier: name, the names of the further
+    objects in its keys, the columns that the tier carries, and the paths.
 
     types  the type of the object that a key names, by key
 #}
@@ -111,7 +111,7 @@ order by 1, 2{% for each in tier.object_keys %}, seen.{{ each }}{% endfor %}
 {%- endmacro %}
 
 
-{# How many rows of each secure dataset the user reads. #}
+{# Prints the number of rows that the user reads in each secure dataset. #}
 {% macro _print_datasets(user_id) %}
     {%- set config = secure_datasets.secure_datasets_config() -%}
     {%- set query -%}

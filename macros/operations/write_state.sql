@@ -1,6 +1,6 @@
 {#
     Writes the product's part of the published state beside dbt's own results, as `state.json`,
-    for cases of access. Nothing is asked of Spark, which does not start.
+    for cases of access. Spark does not start.
 
     Call   dbt run-operation write_state
 #}

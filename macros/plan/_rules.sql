@@ -18,7 +18,7 @@
 {% endmacro %}
 
 
-{# The rules by which a row passes a dataset's tier: for everyone, if it has none. #}
+{# The rules that let a row pass a dataset's tier; without a tier, one rule that lets every row pass for everyone. #}
 {% macro tier_rules(dataset) %}
     {%- if dataset.visible_to is defined -%}
         {{ return([{'applies': 'true', 'is_for_everyone': true}]) }}

@@ -1,4 +1,4 @@
-{# Who is in charge of what: live owners of data sources and reports, administrators of projects. #}
+{# The people in charge of objects: live owners of data sources and reports, administrators of projects. #}
 {% macro charges_query() -%}
 select
     objects.object_type,

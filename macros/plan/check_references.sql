@@ -13,7 +13,7 @@
 {% endmacro %}
 
 
-{# By model and seed, the columns that document what they refer to, with their `meta`. #}
+{# By model and seed, the columns with a documented reference, each with its `meta`. #}
 {% macro _documented_columns() %}
     {{ return(adapter.secure_datasets().documented_columns(graph.nodes)) }}
 {% endmacro %}

@@ -1,7 +1,7 @@
 {# A column's documented type: the base's or, for a query, the secure dataset's own. #}
 {% macro column_type(name, dataset, column) %}
     {%- if not execute -%}
-        {# While dbt parses it does not know the other models yet. #}
+        {# While dbt parses it does not know every model yet. #}
         {{ return('string') }}
     {%- endif -%}
     {%- set model = dataset.base or 'vw_secure_dataset_' ~ name -%}

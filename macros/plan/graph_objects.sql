@@ -6,8 +6,8 @@
         node           dbt's node
         name           the relation, <schema>.<name>; none for an ephemeral model
         object_type    TABLE for a source or a seed, VIEW for a model that stores nothing,
-                       STORED TABLE for every other model and for a snapshot; none for an
-                       ephemeral model
+                       STORED TABLE for a model that stores rows and for a snapshot; none for
+                       an ephemeral model
         reads          the unique ids of its direct inputs; the inputs of an ephemeral
                        model are its readers'
 #}

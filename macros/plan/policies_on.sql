@@ -5,8 +5,8 @@
     Renders   nothing; returns `conditions`, a list of rules, `masks`, for each masked column
               its rules, the highest order first, `roles`, the field of each named role that
               is true for users with the role, and `is_authorized`, whether view authorization
-              decides for whom they hold. A rule is for users with one of its `roles` or, with
-              `is_except`, for everybody else
+              decides the users under them. A rule is for users with one of its `roles` or, with
+              `is_except`, for users without one
 
     name      the dataset
     config    the document of secure_datasets_config()

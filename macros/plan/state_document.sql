@@ -1,6 +1,6 @@
 {#
-    What the command secure-datasets asks by, without dbt: the checked config, the raw tables with
-    their feeds, the variables and the macros.
+    The document that the command secure-datasets reads in place of dbt: the checked config, the raw
+    tables with their feeds, the variables and the macros.
 #}
 {% macro state_document() %}
     {%- set vars, feeds, raw_tables = {}, {}, secure_datasets.repository_tables() -%}

@@ -17,7 +17,7 @@ group by mapping.{{ object.ids_column }}, {{ held.key }}
 
 
 {#
-    A query of the lines from which row security judges a row, or a line of an answer. For each
+    A query of the lines that decide row security for a row, or for a line of an answer. For each
     security object: the key that the row leads to and the join columns on the path, or the columns
     that tie the row to the object over facts.
 

@@ -110,8 +110,8 @@ union all
 
 
 {#
-    The roles without a live group that are not global: among the roles that may be missing, or
-    among all others.
+    The roles of policies without a live group that are not global: among the roles that may be
+    missing, or among the roles that may not.
 
     may_be_missing  the roles that may be missing
     are_listed      whether to look at these

@@ -1,6 +1,6 @@
 {#
-    What is not so of the seed `expected_access`, and its rows that could not fail: one row for
-    each expectation and user.
+    The expectations in the seed `expected_access` that are not met, and the expectations that could
+    not fail: one row for each expectation and user.
 
     config   the document of secure_datasets_config()
     today    SQL for the day on which expectations are judged

@@ -1,6 +1,6 @@
 {#
-    The cases in which a row passes a dataset's tier, with the deciding columns: none if the
-    dataset is over a secure dataset, or is a query, since it then has no tier.
+    The cases of a dataset's tier, each with the deciding columns: none if the dataset is over a
+    secure dataset, or is a query, since it then has no tier.
 
     Returns   a list of cases: number, applies, tier (none if the case is for everyone), keys,
               second_keys, first and second (whether the user holds the rights on them), no_second

@@ -2,7 +2,7 @@
     The policies whose time has been over for some days: resource, policy and reason.
 
     config   the document of secure_datasets_config()
-    days     how many
+    days     the number of days
 #}
 {% macro policies_long_over(config, days) -%}
 {%- set queries = [] -%}

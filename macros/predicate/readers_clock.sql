@@ -1,7 +1,7 @@
 {#
-    SQL for the moment at which rules are asked: the reader's own, or that of a past state,
-    `as_of`. What a customer's condition may not ask, the product's own comparison does: it stands
-    in the text of views alone, so that a rule begins and ends without a run.
+    SQL for the moment that rules compare with: the moment of reading, or the moment of a past state,
+    `as_of`. A customer's condition may not read the clock; the product's own comparison does, and
+    only in the text of views, so that a rule begins and ends without a run.
 #}
 {% macro readers_clock() -%}
 {%- set as_of = var('as_of', none) -%}

@@ -1,8 +1,8 @@
 {#
-    The rule by which a user sees a row, by itself: one boolean SQL expression over the columns
-    of a dataset's base, for an engine's own row filter. For a dataset over a secure dataset the
-    base is that one's view, whose rows have their user; for a query it is the relation whose rows
-    the query counts, and answer_predicate has the rule for its answer.
+    The rule that decides whether a user sees a row, by itself: one boolean SQL expression over the
+    columns of a dataset's base, for an engine's own row filter. For a dataset over a secure dataset
+    the base is the parent's view, whose rows have their user; for a query it is the relation whose
+    rows the query counts, and answer_predicate has the rule for its answer.
 
     name      the dataset
     config    the document of secure_datasets_config()

@@ -1,5 +1,5 @@
 {#
-    The rule by which a reader sees a row of a dataset, before it is printed.
+    The rule that decides whether a reader sees a row of a dataset, before it is printed.
 
     name            the dataset's name
     config          the document of secure_datasets_config()

@@ -1,6 +1,6 @@
 {#
-    The rules that decide about a dataset's rows beyond its tier, in the order in which they
-    act: view authorization, row security, conditions, masks.
+    The rules that decide about a dataset's rows beyond its tier, in the order of their effect: view
+    authorization, row security, conditions, masks.
 
     Returns   a list of rules:
         gate      view authorization, row security, conditions or masks

@@ -1,9 +1,8 @@
 {#
-    The columns to which the documentation gives a tag, and on which no mask is: resource, tags and
-    reason.
+    The columns with a tag in the documentation and without a mask: resource, tags and reason.
 
     config   the document of secure_datasets_config()
-    but      tags that ask for no mask
+    but      tags that need no mask
 #}
 {% macro tagged_columns_without_masks(config, but) -%}
 {%- set queries = [] -%}

@@ -1,6 +1,6 @@
 {#
-    Stops dbt, before anything is built, at the first of the vars about readers that is
-    wrong: their values while it parses, what needs the catalogue before a run.
+    Stops dbt, before anything is built, at the first invalid variable about readers: it checks
+    values while dbt parses, and the catalogue before a run.
 #}
 {% macro check_readers_vars() %}
     {%- for name in ['readers_views', 'readers_functions'] if var(name) is not boolean -%}
@@ -88,9 +88,9 @@
 
 
 {#
-    A session remembers the files of a table, and does not see what is loaded later, such as a second
-    user of an account. Formats such as Delta are asked each time, and a relation that this project
-    publishes has a new name.
+    Warns of an accounts table in files: a session remembers the files of a table, and does not see
+    rows that are loaded later, such as a second user of an account. Formats such as Delta are read
+    anew each time, and a relation that this project publishes gets a new version name.
 #}
 {% macro _warn_of_accounts_in_files(accounts) %}
     {%- set schema, name = adapter.secure_datasets().schema_and_name(accounts | lower) -%}
@@ -106,8 +106,8 @@
 
 {#
     With the views, the roles in `readers` are granted these and no longer the plain
-    datasets. dbt_project.yml, where grants stand, can't see its own vars; grants to other
-    roles ask for none.
+    datasets. dbt_project.yml, which has the grants, can't see its own vars; grants to further
+    roles need none.
 #}
 {% macro _check_grants_of_plain_datasets() %}
     {%- set readers = var('readers', []) or [] -%}
@@ -124,8 +124,8 @@
 
 
 {#
-    A run without the variable leaves the readers' views that are there. Those who read them
-    would be granted the plain datasets beside them.
+    Stops a run without the variable if readers' views exist and it would grant plain datasets: such a
+    run keeps the views, and their readers would get the plain datasets beside them.
 #}
 {% macro _check_that_views_are_not_forgotten() %}
     {%- set granted = secure_datasets._plain_datasets_granted() if flags.WHICH in ['build', 'run'] else [] -%}
@@ -148,7 +148,7 @@
             {% do granted.append(node) %}
         {%- endif -%}
     {%- endfor -%}
-    {#- Most projects grant nothing, and need not be asked what their datasets are. -#}
+    {#- Most projects grant nothing, so the names of their datasets are not needed. -#}
     {%- set plain = secure_datasets.readers_names().values() | list if granted else [] -%}
     {{ return(granted | selectattr('name', 'in', plain) | list) }}
 {% endmacro %}

@@ -1,14 +1,14 @@
 {#
-    Called after a run: makes the readers' views and functions what the vars and the
-    datasets ask for now, and drops those that they no longer ask for. Both read the
-    datasets by name, so what a run publishes is seen through them at once; only the
-    columns are their own. By itself: dbt run-operation publish_readers_objects
+    Called after a run: creates or updates the readers' views and functions that the vars and the
+    datasets require, and drops the obsolete ones. Both read the datasets by name, so they show the
+    rows that a run publishes at once; only their columns are fixed. By itself:
+    dbt run-operation publish_readers_objects
 
-    A run may only have been called without the vars. So it leaves what is there as it is,
-    and says so: to drop all views, or all functions, takes the operation.
+    A run without the vars leaves views and functions as they are and warns, because the vars may
+    only have been forgotten. Only the operation drops all views, or all functions.
 
-    A past state, `as_of`, has none, nor has a comparison of two, `before` and `after`: they are
-    for administrators.
+    A past state, `as_of`, and a comparison, `before` and `after`, have no readers' objects: they
+    are for administrators.
 #}
 {% macro publish_readers_objects() %}
     {%- if var('as_of', var('before', none)) is not none -%}
@@ -18,14 +18,14 @@
         {%- endif -%}
     {%- elif execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
         {%- if flags.WHICH == 'run-operation' -%}
-            {#- Of a variable that is spelled wrongly nothing is known, and what it asks for would be dropped. -#}
+            {#- A misspelt variable counts as unset, and the operation would drop the objects it requires. -#}
             {% do secure_datasets.check_vars() %}
         {%- endif -%}
-        {# First: what is asked for stands in what another run may be publishing. #}
+        {# First: the run that may be publishing changes the datasets that decide which objects exist. #}
         {% do secure_datasets._hold_or_stop() %}
         {# Once more: the run may have built the relation of the accounts. #}
         {% do secure_datasets.check_readers_vars() %}
-        {# A hook may have set otherwise what the views and functions keep of the session. #}
+        {# A hook may have changed the settings of the session that views and functions keep. #}
         {% do adapter.set_for_views() %}
         {%- set is_wanted = var('readers_views') or var('readers_functions') -%}
         {%- set sources = secure_datasets.readers_sources() if is_wanted else {} -%}
@@ -49,7 +49,7 @@
 {% endmacro %}
 
 
-{# Warns of the views, or functions, that are there and that a run was not asked for. #}
+{# Warns of existing views or functions if the variable of a run does not require them. #}
 {% macro _tell_of_those_that_stay(name) %}
     {%- set marks, there = {
         'readers_views': 'rendered_by=secure_datasets', 'readers_functions': secure_datasets._mark_of_functions(),
@@ -68,8 +68,8 @@
 
 
 {#
-    A view that exists is altered, in one step of the metastore, and every time, so that
-    what somebody made of it by hand does not stay.
+    Creates, alters and drops the readers' views. Every call alters an existing view, in one step of
+    the metastore, so that no change by hand stays.
 #}
 {% macro _publish_readers_views(sources, users) %}
     {%- set schema = secure_datasets.readers_schema() -%}
@@ -81,7 +81,7 @@
         {% do secure_datasets._revoke_plain_datasets(sources) %}
     {%- endif -%}
     {%- set accounts = adapter.with_catalog(var('reader_accounts')) if sources -%}
-    {#- Without those of the session, which a Python model may have called so. -#}
+    {#- Without the temporary views of the session: a Python model may have given one such a name. -#}
     {%- set found = adapter.definitions(schema) -%}
     {%- for name, source in sources.items() -%}
         {%- set view = api.Relation.create(schema=schema, identifier=name, type='view') -%}
@@ -107,8 +107,8 @@
 
 
 {#
-    Takes the plain datasets from the roles that read the readers' views. dbt revokes only where a
-    model is run and its config says grants, empty ones: any other keeps what an earlier run granted.
+    Revokes the plain datasets from the roles that read the readers' views. dbt itself revokes only if
+    a model is run with an empty `grants` config: without it, the grants of an earlier run stay.
 #}
 {% macro _revoke_plain_datasets(sources) %}
     {%- set readers = var('readers') | map('lower') | list -%}
@@ -125,9 +125,9 @@
 
 
 {#
-    A function can't be altered: plain Spark drops it and makes it again. So that is done
-    only where it is not yet what it shall be. One that others may execute no longer is
-    dropped, and their grants with it.
+    Creates, replaces and drops the readers' functions. A function can't be altered: plain Spark drops
+    it and creates it again, so the macro replaces only a function that differs. If the list of
+    applications changed, it drops the function first, and the grants with it.
 #}
 {% macro _publish_readers_functions(sources, users) %}
     {%- set found, knows_paths = secure_datasets._functions_of_readers(), secure_datasets._engine_knows_paths() -%}
@@ -147,7 +147,7 @@
                 {%- do secure_datasets._run_under_lock('drop function if exists ' ~ name) -%}
             {%- endif -%}
         {%- endif -%}
-        {#- One that was made without a path of its own calls functions by that of who reads. -#}
+        {#- A function without a path of its own resolves functions by the path of the reader. -#}
         {%- if told is none or mark ~ granted not in told or body not in told or (knows_paths and '\nSQL Path:' not in told) -%}
             {%- do secure_datasets._run_under_lock(
                 'create or replace function ' ~ name ~ '(reader string)\nreturns table (' ~ types | join(', ')
@@ -171,21 +171,21 @@
 {% endmacro %}
 
 
-{# Whether the engine has one of some functions of its own, by a pattern of their names. #}
+{# Whether the engine has a built-in function whose name matches a pattern. #}
 {% macro _engine_has(functions) %}
     {{ return(run_query("show system functions like '" ~ functions ~ "'").rows | length > 0) }}
 {% endmacro %}
 
 
-{# Whether views and functions have a path of their own, by which functions are looked for: they came with this function. #}
+{# Whether views and functions keep a path of their own for function names: it came with `current_path`. #}
 {% macro _engine_knows_paths() %}
     {{ return(secure_datasets._engine_has('current_path')) }}
 {% endmacro %}
 
 
 {#
-    Warns of the datasets that were made by an earlier version, without a path of their own: they call
-    functions by the path of who reads, whatever stands over them.
+    Warns of datasets that an earlier version built without a path of their own: they resolve functions
+    by the path of the reader, whatever view or function stands over them.
 #}
 {% macro _warn_of_sources_without_path(sources) %}
     {%- if sources and secure_datasets._engine_knows_paths() -%}
@@ -212,7 +212,7 @@
 {% endmacro %}
 
 
-{# Holds the lock, or stops dbt beside another run. #}
+{# Holds the lock, or stops dbt if a different run holds it. #}
 {% macro _hold_or_stop() %}
     {%- if not hold_run() -%}
         {{ exceptions.raise_compiler_error(
@@ -222,7 +222,7 @@
 {% endmacro %}
 
 
-{# What the catalogue tells of each function that bears such a name. #}
+{# The catalogue's description of each function whose name ends in `_of`, by name. #}
 {% macro _functions_of_readers() %}
     {#- As the metastore spells it: dbt asks it whether the schema is there. -#}
     {%- set found, schema = {}, project_schema() -%}
@@ -239,13 +239,13 @@
 {% endmacro %}
 
 
-{# What the catalogue tells of one function. #}
+{# The catalogue's description of one function. #}
 {% macro _told_of_function(name) %}
     {{ return(run_query('describe function extended ' ~ name).columns[0].values() | join('\n')) }}
 {% endmacro %}
 
 
-{# How the comment begins that tells a function of this project. #}
+{# The beginning of the comment that marks a function of this project. #}
 {% macro _mark_of_functions() %}
     {{ return('Rendered by secure_datasets, columns ') }}
 {% endmacro %}

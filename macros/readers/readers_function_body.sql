@@ -1,9 +1,8 @@
 {#
-    The query of a readers' function: the rows of a dataset that bear the user id which the
-    application hands over, and those for everyone if it is that of a live user.
+    The query of a readers' function: the rows of a dataset with the user id that the application
+    passes, and, if the id belongs to a live user, the rows for everyone.
 
-    The id is a text: a number that is none of a bigint, as 8.9, would be cast to one, and be
-    another user's.
+    The id is a text: Spark would cast a number like 8.9 to a bigint, the id of a different user.
 
     source    an entry of readers_sources()
     users     SQL for the relation of the users, readers_users()

@@ -8,7 +8,7 @@
 {% endmacro %}
 
 
-{# What the function of a dataset or an access view is called, with its schema. #}
+{# The name of the function of a dataset or an access view, with its schema. #}
 {% macro _readers_function(name) %}
     {{ return(project_schema() ~ '.' ~ name ~ '_of') }}
 {% endmacro %}

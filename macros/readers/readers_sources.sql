@@ -1,7 +1,7 @@
 {#
-    What readers may read, each their own rows: the secure datasets and the access views of
-    their tiers, as they stand in the catalogue now. Those that were never built, or that
-    the project no longer has, are not among them.
+    The sources of the readers' own rows: the secure datasets and the access views of their tiers, as
+    they are in the catalogue now. A relation that was never built, or that the project no longer has,
+    is not included.
 
     Returns  by the name of the readers' view:
         name             that name
@@ -14,7 +14,7 @@
     {%- set sources = {} -%}
     {%- for name, model in secure_datasets.readers_names().items() -%}
         {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == model -%}
-            {#- Not of dbt's cache: it knows of no relation of a schema in which one was dropped while it was filled. -#}
+            {#- Not from dbt's cache: a drop in a schema while the cache fills empties it for that schema. -#}
             {%- if node.alias | lower in adapter.definitions(node.schema, node.alias | lower) -%}
                 {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias, type='view') -%}
                 {%- set columns = {} -%}
@@ -33,8 +33,8 @@
 
 
 {#
-    Whether what is published has public rows. The config may have changed since, so it is asked
-    only where the catalogue tells no query. An access view's rows all bear a user.
+    Whether a published relation has public rows. The config may be newer than the relation, so it
+    decides only if the catalogue has no query. All rows of an access view have a user.
 #}
 {% macro _has_public_rows(name, relation) %}
     {%- set config = secure_datasets.secure_datasets_config() -%}

@@ -1,7 +1,7 @@
 {#
-    The query of a readers' view: the rows of a dataset that bear the user id of whoever
-    asks, and those for everyone. An account that is mapped to no user, to several, or to
-    one who is not live, gets no row, not even those for everyone.
+    The query of a readers' view: the rows of a dataset with the user id of the reader, and the rows
+    for everyone. An account that is mapped to no user, to several users, or to a user who is not
+    live, gets no row, not even the rows for everyone.
 
     source    an entry of readers_sources()
     accounts  the relation that maps accounts to user ids
@@ -27,7 +27,7 @@ where
 {%- endmacro %}
 
 
-{# The columns that readers get: those of the dataset. #}
+{# The columns that readers get: the columns of the dataset. #}
 {% macro _columns_of_readers(source) -%}
 select
     {%- for column in source.columns %}
@@ -37,9 +37,9 @@ select
 
 
 {#
-    What a reader writes is evaluated after what stands below a condition that is not
-    deterministic: Spark moves no filter past it. Others, rand() >= 0 for one, are
-    simplified away. The rules themselves are deterministic, and still reach the scans.
+    A non-deterministic condition that makes Spark evaluate a reader's own expressions after the
+    conditions below it: Spark moves no filter past it. Spark simplifies some such conditions away,
+    for example rand() >= 0. The rules themselves are deterministic, and still reach the scans.
 #}
 {% macro _barrier() -%}
 {{ '    ' }}-- The barrier: what a reader writes is evaluated after the conditions above.

@@ -1,9 +1,9 @@
 {#
-    The user whom the account of whoever asks is mapped to, once; else null.
+    The user of the reader's account; null if the account is mapped to no user or to several.
 
-    accounts    what maps accounts to user ids
-    live_users  the users, if one who is not live is to be none
-    account     SQL for the account of whoever asks; without it, that of Spark's session
+    accounts    the relation that maps accounts to user ids
+    live_users  the users, if the result for a user who is not live must be null
+    account     SQL for the reader's account; without it, the account of Spark's session
 #}
 {% macro user_of_the_account(accounts, live_users, account=none) -%}
 (

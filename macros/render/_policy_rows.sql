@@ -2,8 +2,8 @@
 
 
 {#
-    The rows of a view under view authorization, for the users who may read it. Who is
-    allowed it is free of the conditions and masks that follow.
+    The rows of a view under view authorization, for the users who may read it. An allowed user is
+    free of the conditions and masks that follow.
 #}
 {% macro _authorized_rows(view, columns) -%}
 -- View authorization: nothing by Deny, nor without an outcome; by Allow all of it; by
@@ -52,9 +52,9 @@ from {{ rows }}
 
 
 {#
-    The same rows behind a barrier. The columns that conditions and masks name come out of a
-    generator, below which Spark moves no expression over what it gives. `user_id` does not, so
-    that a filter on it still reaches the files.
+    The same rows behind a barrier. A generator returns the columns that conditions and masks name,
+    and Spark moves no expression over its output below it. `user_id` bypasses the generator, so that
+    a filter on it still reaches the files.
 #}
 {% macro _guarded_rows(rows, columns, policies) -%}
 -- The barrier: no condition and no mask is evaluated for a row that is hidden above.
@@ -135,8 +135,8 @@ from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[]
 
 
 {#
-    Whether a rule is for a row's user, and holds now. Of a user without any role there is no row
-    in held_roles_of_users: `is not true` puts the masks on that spare only some roles.
+    Whether a rule is for a row's user, and holds now. A user without any role has no row in
+    held_roles_of_users: `is not true` applies the masks that spare only some roles.
 #}
 {% macro _is_for_user(rule, policies) -%}
 {%- set in_time, terms = secure_datasets.rule_is_in_time(rule), [] -%}
@@ -191,7 +191,7 @@ from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[]
 {%- endmacro %}
 
 
-{# Whether a row and its user are under a rule, whose condition is given as it is asked. #}
+{# Whether a row and its user are under a rule; `condition` is the SQL of its condition. #}
 {% macro _is_under(rule, policies, condition) -%}
 {%- set is_for = secure_datasets._is_for_user(rule, policies) -%}
 {%- if rule.condition == 'true' -%}

@@ -30,7 +30,7 @@ group by users.user_id
 {%- endmacro %}
 
 
-{# For a dimension that only facts tie to the object: what the user's facts lead to. #}
+{# The keys of a dimension that only facts tie to the object: the keys that the user's facts lead to. #}
 {% macro _keys_through_facts(restriction) -%}
 {%- set keys = restriction.object_keys -%}
 -- {{ restriction.object.label | replace('${', '$ {') }}: what a fact that the user may see leads to, once each.
@@ -52,7 +52,7 @@ from {{ ref(way.fact) }} as {{ way.fact }}
 {%- endmacro %}
 
 
-{# That a secured column holds one of the user's keys; a null holds none. #}
+{# The condition that a secured column has one of the user's keys; a null matches no key. #}
 {% macro _has_key(object, near, keys, alias=none) -%}
 {%- set column = (alias or near.dataset) ~ '.' ~ near.join_columns[0] -%}
 {%- if object.get('use_filter_key', false) -%}
@@ -63,7 +63,7 @@ array_contains({{ keys }}.filter_keys, {{ column }})
 {%- endmacro %}
 
 
-{# The join that leaves the rows with the keys that a restriction asks for, by user. #}
+{# The join that keeps the rows with the keys that a restriction requires, by user. #}
 {% macro _keys_join(restriction, root, user=none) %}
 {%- set near, is_root = restriction.path[-1]['from'], restriction.path | length == 1 %}
 {{ 'left semi' if user else 'inner' }} join {{ restriction.keys_name }}{{ ' as ' ~ restriction.alias if restriction.alias != restriction.keys_name }}
@@ -76,7 +76,7 @@ array_contains({{ keys }}.filter_keys, {{ column }})
 {%- endmacro %}
 
 
-{# Those of the rows that meet every restriction of their user. #}
+{# The rows that meet every restriction of their user. #}
 {% macro _secured_rows(rows, columns, restrictions) -%}
 {%- set joined = [] -%}
 -- Row security: the rows that lead to a key of their user.

@@ -1,15 +1,15 @@
 {#
-    Renders the rows of a dataset under all that is declared about it: the steps that
-    `steps_of` in secure_datasets/config/plan.py lists in their order, and the masks last. Each is a
-    CTE that reads the one before, so that no rule sees a row that an earlier one hides, and a
-    mask is never put on a hidden row. A barrier holds Spark to that order: without it a
-    condition is moved below the joins that hide rows.
+    Renders the rows of a dataset under all its rules: the steps that `steps_of` in
+    secure_datasets/config/plan.py lists in their order, and the masks last. Each step is a CTE that
+    reads the previous one, so that no rule sees a row that an earlier rule hides, and no mask is
+    evaluated for a hidden row. A barrier keeps this order: without it Spark moves a condition below
+    the joins that hide rows.
 
-    Call          by secure_dataset(), for a dataset that more than its tier decides about
+    Call          by secure_dataset(), for a dataset with rules beyond its tier
     name          the dataset
     config        the document of secure_datasets_config()
-    policies      what policies_on() returns for it
-    restrictions  what restrictions_on() returns for it
+    policies      the result of policies_on() for it
+    restrictions  the result of restrictions_on() for it
     tier_rows     the query of its tier, or over the star, by user
 #}
 {% macro restricted_rows(name, config, policies, restrictions, tier_rows) -%}
@@ -52,7 +52,7 @@ with{{ ' ' }}
 {%- endmacro %}
 
 
-{# The CTEs with the keys that the restrictions ask for, each CTE once. #}
+{# The CTEs with the keys that the restrictions require, each CTE once. #}
 {% macro _key_steps(restrictions, is_query) %}
     {%- set steps = [] -%}
     {%- for restriction in restrictions -%}

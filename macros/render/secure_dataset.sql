@@ -1,21 +1,19 @@
 {#
-    Renders one secure dataset from the config: every column of the base, then user_id, then
-    what its tier carries; one row per row of the base and user who may see it.
+    Renders one secure dataset from the config: every column of the base, then user_id, then the
+    columns that its tier carries; one row per row of the base and user who may see it.
 
     Call      {{ secure_datasets.secure_dataset('tables') }}, alone in models/secure/vw_secure_dataset_tables.sql
     Renders   a join of the base to the tier's access view, which has one row per object and
               user, so that no `distinct` is needed; for a dataset with a switch, one such
-              query per case; if more than the tier decides, what that leaves of it, see
-              restricted_rows
+              query per case; for a dataset with further rules, this query within restricted_rows
 
     name      the dataset's entry in secure_datasets_config()
 #}
 {% macro secure_dataset(name) %}
 {%- do secure_datasets.check_adapter() -%}
 {#-
-    Rows and rights change together, also where a dataset is a view over another one, and
-    whatever dbt_project.yml says of models. Of the product's it may say more than this:
-    check_models.
+    Rows and rights change together, also if a dataset is a view over a second one, and whatever
+    dbt_project.yml configures. check_models checks the further configs of the product's models.
 -#}
 {%- do config(materialized='view', inline_views=true, reads_latest=false) -%}
 {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config(), this is none) -%}
@@ -53,9 +51,9 @@
 
 
 {#
-    Notes a digest of the text in the model's config, by which `state:modified.configs` selects
-    the datasets that an edit of the document changes. All of them depend on the macro that holds
-    it. While dbt parses, every `ref` gives the model's own relation, which is left out.
+    Notes a digest of the text in the model's config, so that `state:modified.configs` selects the
+    datasets that an edit of the document changes: every dataset depends on the macro that holds the
+    document. While dbt parses, every `ref` gives the model's own relation, so the digest omits it.
 #}
 {% macro _note_text(text) %}
     {%- set relation = this | default('', true) | string -%}
@@ -64,11 +62,11 @@
 
 
 {#
-    Tells the adapter by which columns rows are matched, and which relations they come from:
-    where the dataset can't move to a new state whole, it reads these as they were before, and
-    all others, which decide rights, as they are now. A relation that maps users to keys decides
-    rights, also where rows are joined to it. Under view authorization the rows are those of the
-    dataset at the end of the chain. A mask is told where it says what a value becomes.
+    Hands the adapter the columns that match rows, the relations that rows come from, and the masks
+    whose values are known. If the dataset can't move to a new state whole, it reads the relations of
+    its rows as they were before, and all relations that decide rights as they are now. A relation
+    that maps users to keys decides rights, also if rows are joined to it. Under view authorization
+    the rows come from the dataset at the end of the chain.
 #}
 {% macro _say_what_rights_are(name, document) -%}
 {%- set ruling = document.datasets[secure_datasets.ruling_dataset(name, document)] -%}
@@ -82,8 +80,9 @@
 
 
 {#
-    Remembers the state of the files of SML that the document was read with. dbt parses only
-    what has changed, and does not know these files: what it kept of a model may be of others.
+    Notes the state of the SML files of the document in the model's config, and stops dbt if it is
+    stale: dbt parses only changed models and does not know these files, so a model that it kept may
+    come from older ones.
 #}
 {% macro _note_files(name, document) %}
     {%- set state = document.get('sml_state') -%}
@@ -106,9 +105,9 @@
 
 
 {#
-    Tells dbt's graph which relations the rows of a dataset under view authorization come
-    from: its owner must be authorized on these, and not on what decides who sees which
-    rows. A dataset over another one names that, which it reads through.
+    Notes in dbt's graph the relations that the rows of a dataset under view authorization come
+    from: its owner must be authorized on these, and not on the relations that decide rights. A
+    dataset over a second one names the second one.
 #}
 {% macro _as_view_of_its_owner(name, document) -%}
 {%- set dataset = document.datasets[name] -%}
@@ -126,14 +125,14 @@
 
 
 {#
-    Stops a run of a view under view authorization if view_outcomes was not run since what the view
-    reads, or an owner, is another one: the query of view_outcomes stands in that of the view. It
-    would look for rules on tables of before, or not know the view at all.
+    Stops a run of a view under view authorization if view_outcomes was not run since the relations
+    that the view reads, or an owner, changed: the query of the view contains the query of
+    view_outcomes. A stale one looks for rules on former tables, or does not know the view at all.
 #}
 {% macro _check_outcomes(view) %}
     {%- set outcomes = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
         | selectattr('name', 'equalto', 'view_outcomes') | first -%}
-    {#- Without a text there is no view yet, and whoever reads it is told so. -#}
+    {#- Without a text there is no view yet, and reading it fails. -#}
     {%- set text = adapter.text_of_view(outcomes.relation_name) -%}
     {%- for rows in (secure_datasets.view_references() if text else {}).values() -%}
         {%- for row in rows if row[0] == view and adapter.secure_datasets().values_row(row) not in text -%}
@@ -146,7 +145,7 @@
 {% endmacro %}
 
 
-{# The rows by tier alone; those for everyone bear no user unless they must be per user. #}
+{# The rows by tier alone; a row for everyone has no user, unless `per_user` is true. #}
 {% macro _tier_select(dataset, config, restrictions, per_user=false) -%}
 {%- if dataset.query is defined -%}
     {{ secure_datasets._query_select(dataset, config, restrictions, per_user) }}
@@ -200,8 +199,8 @@ where {{ is_case }}
 
 
 {#
-    The base's rows for everyone: once each and without a user or, where a policy must look
-    at each user, once for each.
+    The base's rows for everyone: once each and without a user, or with `per_user`, because a policy
+    looks at each user, once for each live user.
 #}
 {% macro _public_rows(dataset, carries, is_case, per_user=false) -%}
 select
@@ -220,7 +219,7 @@ where {{ 'users.is_live and ' if per_user }}{{ is_case }}
 {%- endmacro %}
 
 
-{# The rows that another secure dataset shows, for the same user. #}
+{# The rows of the parent, a secure dataset, for the same user. #}
 {% macro _layered_select(dataset, config, per_user) -%}
 select
     {%- for column in dataset.columns %}
@@ -239,7 +238,7 @@ union all
 {%- endmacro %}
 
 
-{# The join condition on an access view: its object keys, and the user of another one. #}
+{# The join condition on an access view: its object keys and, with `of_user`, the user of that relation. #}
 {% macro _object_matches(access, keys, of_user=none) -%}
 {%- set conditions = [] -%}
 {%- for object_key, column in keys.items() -%}

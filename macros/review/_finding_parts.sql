@@ -1,9 +1,9 @@
 {#
     The rules of findings, each as CTEs of its own and a query of rule, subject, user_id,
-    object_type, object_id, raw_table, raw_id, detail. The subject is what an exception names.
+    object_type, object_id, raw_table, raw_id, detail. An exception names the subject.
 #}
 
-{# The columns of a finding that has no value of its own for some of them. #}
+{# The columns of a finding; an omitted argument gives null. #}
 {% macro _finding(rule, subject, detail, user_id='cast(null as bigint)', object_type='cast(null as string)', object_id='cast(null as bigint)', raw_table='cast(null as string)', raw_id='cast(null as bigint)') -%}
 '{{ rule }}' as rule,
     {{ subject }} as subject,
@@ -17,9 +17,9 @@
 
 
 {#
-    The CTEs that rules about people read. Who has never logged in is dormant `dormant_days`
-    after having been created, and at once if nobody knows when that was. Nobody is where no
-    login of anybody is known.
+    The CTEs that rules about people read. A user who never logged in is dormant `dormant_days`
+    after the creation of the user, and at once if the time of creation is unknown. If no row of
+    users has a login, nobody is dormant.
 #}
 {% macro _reviewed_people() -%}
 {%- set since = secure_datasets.utc_day('coalesce(date_last_login, date_created)') -%}
@@ -63,13 +63,13 @@ reached_objects as (
 {%- endmacro %}
 
 
-{# Whether a column of a staged table has a value in any row: else its feed does not bring it. #}
+{# Whether a column of a staged table has a value in any row; if not, its feed does not deliver it. #}
 {% macro _is_brought(table, column, relation=ref) -%}
 exists (select 1 from {{ relation(table) }} as brought where brought.{{ column }} is not null)
 {%- endmacro %}
 
 
-{# The CTE of who holds global roles. #}
+{# The CTE of the users who hold global roles. #}
 {% macro _admins() -%}
 admins as (
 
@@ -87,8 +87,8 @@ admins as (
 
 
 {#
-    One finding for each rule about logins where the feed brings none: nobody is told from
-    another by a column that is empty in all rows.
+    One finding for each rule about logins, if the feed delivers none: a column that is empty in
+    all rows distinguishes nobody.
 #}
 {% macro _unjudged_findings() -%}
 {%- for rule in ['dormant-admin', 'dormant-access'] %}
@@ -142,7 +142,7 @@ where number_of_admins > {{ var('global_admins_limit') }}
     'redundant-grant': ['redundant', ''],
     'second-way': ['has another way', '; only access_type changes, which then names one kind of way'],
 } -%}
-{#- Another row may end before this one. -#}
+{#- The row that stands in may end before this one. -#}
 {%- set for_now = '; it is so now, and the rows may have other times' if secure_datasets.rights_in_time() else '' -%}
 {%- for rule, (verdict, words) in rules.items() %}
 select
@@ -168,7 +168,7 @@ union all
 {%- endmacro %}
 
 
-{# The rows of a raw table that would give a right, were its time not over. #}
+{# The rows of a raw table that gave a right until their time was over. #}
 {% macro _run_out(table) -%}
 {%- set is_of_user = 'user_id' in table.columns -%}
 select
@@ -182,7 +182,7 @@ where is_live_in_its_time and valid_until <= {{ secure_datasets.readers_clock() 
 {%- endmacro %}
 
 
-{# What gives the same as a row, ten by name. #}
+{# The rows that give the same as a row: ten by name, and the number of further ones. #}
 {% macro _told_stand_ins() -%}
 stands_in, case when stands_in_number > 10 then concat(' and ', stands_in_number - 10, ' more') else '' end
 {%- endmacro %}
@@ -220,11 +220,11 @@ where user_groups.is_live and user_groups.parent_user_group_id is not null
 
 
 {#
-    The CTEs of who holds both rights of a pair on one object: `toxic_rows`, the rows by which
-    each is held. Who holds both by global roles holds them on all objects, and is told once.
+    The CTEs of users who hold both rights of a pair on one object: `toxic_rows` has the rows that
+    give each right. Two global roles give both rights on all objects: one pair, without an object.
 
-    relation  what names a relation: `ref` in a model, `relation_named` in an operation
-    is_found  whether of those who are found alone
+    relation  the macro that names a relation: `ref` in a model, `relation_named` in an operation
+    is_found  restricts the CTEs to users with a stored finding of toxic-pair
 #}
 {% macro _toxic_rows(relation, is_found=false) -%}
 pairs as (
@@ -350,7 +350,7 @@ toxic_rows as (
 
 
 {#
-    The CTEs of the sides of toxic pairs: the rows by which each is held, and three of them by name.
+    The CTEs of the sides of toxic pairs: the rows that give each side, and three of them by name.
 
     relation, is_found  as in `_toxic_rows`
 #}
@@ -379,7 +379,7 @@ toxic_sides as (
 {%- endmacro %}
 
 
-{# The CTEs of what a toxic-pair says. #}
+{# The CTEs with the words of each toxic-pair. #}
 {% macro _toxic_pairs() -%}
 {{ secure_datasets._toxic_sides(ref) }},
 
@@ -401,7 +401,7 @@ told_toxic as (
 {%- endmacro %}
 
 
-{# What a toxic-pair is about. #}
+{# The subject of a toxic-pair. #}
 {% macro _toxic_subject() -%}
 concat('user ', user_id, ' on ', coalesce(concat(object_type, ' ', object_id), concat('every ', object_type)), ': ', pair)
 {%- endmacro %}
@@ -418,7 +418,7 @@ from told_toxic
 {%- endmacro %}
 
 
-{# The CTE of what was decided last and counts: an older void decision does no harm any more. #}
+{# The CTE with the day of the last decision that counts: an older void decision is no finding. #}
 {% macro _settled() -%}
 settled as (
 
@@ -474,8 +474,8 @@ where
 
 
 {#
-    The CTEs of who should act: the live owner of an object, or those who administer a project,
-    five of them by id; for everything else, and without them, the global administrators.
+    The CTEs of the people who should act: the live owner of an object, or the administrators of a
+    project, five of them by id. If neither exists, the global administrators act.
 #}
 {% macro _who_acts() -%}
 project_admins as (

@@ -1,8 +1,8 @@
 {#
-    What the tiers ask for, as findings look at it: `carried`, the rights that a tier's
-    access_type tells the ways to; `linked`, the rights that show nothing unless objects are
-    linked, each with the `access_view` and `key` in which they show; `links`, the raw tables
-    that link objects, with the `access_view` and `rights` of each tier that shows what they link.
+    The rights of the tiers, in three parts: `carried`, the rights whose kinds of way a tier's
+    access_type shows; `linked`, the rights that show nothing unless objects are linked, each with
+    the `access_view` and `key` in its tier; `links`, the raw tables that link objects, each with
+    the `access_view` and `rights` of every tier that uses the link.
 #}
 {% macro _judged_rights() %}
     {%- set config = secure_datasets.secure_datasets_config() -%}
@@ -34,9 +34,9 @@
 
 
 {#
-    Every path, and whether something rests on it: a right that shows only where objects are
-    linked counts where the user sees something by it. Any other right counts: the access views
-    or the audit show it. Global roles reach every object of a type, and are told by type.
+    Every path, and whether its right is needed. A right that shows only linked objects is needed
+    if the user sees something through it. Every right of a different kind is needed, because the
+    access views or the audit show it. Global roles reach every object of a type: one row a type.
 #}
 {% macro _judged_ways(rights) -%}
 ways as (
@@ -109,9 +109,9 @@ judged_ways as (
 
 
 {#
-    Whether anything rests on each grant, and what goes with it: a right, for which there is no
-    other way, or only the kind of way that access_type tells. Of three kinds and more one may go,
-    and it still says Multiple.
+    Whether each grant is needed, and what the user loses without it: a right, if there is no
+    second way to it, or only a kind of way in access_type. With three kinds or more, access_type
+    stays Multiple without one of them.
 #}
 {% macro _grant_losses(rights) -%}
 global_kinds as (
@@ -226,8 +226,8 @@ grants as (
 
 
 {#
-    The judged memberships: one is redundant if every group that it leads to is reached by
-    another one of the user, so that neither a right nor a role of policies goes with it.
+    The judged memberships: one is redundant if a second membership of the user reaches every group
+    that it leads to, so that the user loses no right and no role of policies without it.
 #}
 {% macro _judged_members() -%}
 members as (

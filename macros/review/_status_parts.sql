@@ -1,11 +1,11 @@
 {#
-    The CTEs of who has access to data sources and projects: `shown`, each right that a user
-    sees something by, as the access views of the tiers say; `ways`, each way to such a right.
+    Two CTEs of access to data sources and projects: `shown`, each right that shows a user something,
+    from the access views of the tiers; `ways`, each way to such a right.
 
-    relation  what names a relation: `ref` in a model, `relation_named` in an operation
-    within    a CTE; only what has its keys is told
-    keys      these keys
-    is_told   whether people read the ways: then they name what results show in, and since when
+    relation  the macro that names a relation: `ref` in a model, `relation_named` in an operation
+    within    a CTE; only rows with its keys count
+    keys      the keys of that CTE
+    is_told   true: people read the ways, so each names the linked objects and the day since when
 #}
 {% macro _shown_ways(relation, within, keys, is_told=false) -%}
 {%- set config = secure_datasets.secure_datasets_config() -%}
@@ -85,10 +85,10 @@ ways as (
 
 
 {#
-    The keys of a tier beside that of its right, each with the type of the object that it names,
-    or none: of a tier of a customer's own, the config may not know it.
+    The keys of a tier except the key of its right, each with the type of its object. The type is
+    none if the config does not know it, as can happen in a customer's own tier.
 
-    parts  what tier_parts() tells of the tier
+    parts  the result of tier_parts() for the tier
 #}
 {% macro _other_keys(parts) %}
     {%- set others = [] -%}
@@ -101,16 +101,16 @@ ways as (
 
 
 {#
-    What a reviewer sees of a user's access to an object, as one short text: a digest of the
-    object, the user and all ways. To be grouped by these. It begins with letters and a dash,
-    so that no spreadsheet takes it for a number.
+    A digest of a user's access to an object as a reviewer sees it: object, user and all ways.
+    The query groups by object and user. The digest begins with letters and a dash, so that no
+    spreadsheet reads it as a number.
 #}
 {% macro _what_is_seen() -%}
 concat('v1-', left(sha2(concat_ws(';', object_type, cast(object_id as string), cast(user_id as string), array_join(array_sort(collect_set(unnamed_way)), ';')), 256), 32))
 {%- endmacro %}
 
 
-{# The CTE of what each access is seen by now, from the ways of `_shown_ways`. #}
+{# The CTE with the present digest of each access, from the ways of `_shown_ways`. #}
 {% macro _seen_now() -%}
 seen_now as (
 
@@ -126,7 +126,7 @@ seen_now as (
 {%- endmacro %}
 
 
-{# How `seen` is written in a decision. #}
+{# Whether a column has the form of the digest `seen`, as a decision quotes it. #}
 {% macro _is_what_is_seen(column) -%}
 {{ column }} rlike '^v1-[0-9a-f]{32}$'
 {%- endmacro %}
@@ -139,13 +139,13 @@ case when {{ column }} rlike '^[+-]?[0-9]{1,19}$' then try_cast({{ column }} as 
 
 
 {#
-    Who decides about a person's access, and acts on what is found of it: never the person.
+    The people who decide about a person's access and act on its findings: never the person.
 
     is_in_charge       whether the person is in charge of the object
-    number_in_charge   how many are
+    number_in_charge   the number of people in charge of the object
     is_administrator   whether the person is a global administrator
-    is_theirs          whether it is for the global administrators
-    others             who it is for, else
+    is_theirs          whether the global administrators decide
+    others             the people who decide if the global administrators do not
 #}
 {% macro _who_else(is_in_charge, number_in_charge, is_administrator, is_theirs, others) -%}
 case
@@ -161,13 +161,16 @@ end
 {%- endmacro %}
 
 
-{# What a row of stg_users calls a person: by name, else by login, else by e-mail address. #}
+{# The name of a person in a row of stg_users: the full name, else the login, else the e-mail address. #}
 {% macro _person_called() -%}
 coalesce(nullif(concat_ws(' ', first_name, last_name), ''), login_name, email)
 {%- endmacro %}
 
 
-{# The CTE of what users are called, live or not, from relations that `relation` names; and why their newest row is rejected. #}
+{#
+    The CTE with the name of each user, live or not, and why the newest row is rejected. `relation`
+    names the relations.
+#}
 {% macro _users_by_name(relation) -%}
 named_users as (
 
@@ -194,7 +197,10 @@ named_users as (
 {%- endmacro %}
 
 
-{# The CTE of what groups and objects are called, live or not, from relations that `relation` names; and why their newest row is rejected. #}
+{#
+    The CTE with the name of each group and object, live or not, and why the newest row is rejected.
+    `relation` names the relations.
+#}
 {% macro _things_by_name(relation) -%}
 {%- set types = {'User Group': 'user_groups', 'Data Source': 'meta_data_sources', 'Project': 'projects', 'Report': 'reports'} -%}
 {%- set tables = secure_datasets.repository_tables() -%}
@@ -239,8 +245,8 @@ concat('{{ type }} ', {{ id }}, coalesce(concat(' (', nullif({{ name }}, ''), ')
 
 
 {#
-    That something is not live: its newest row says so, or can't be used, or there is none. What
-    can't be used is mended where it comes from.
+    Why something is not live: its newest row is rejected, or marks it as not live, or does not
+    exist. A rejected row is mended in its source.
 #}
 {% macro _not_live(type, id, name, named) -%}
 case
@@ -275,9 +281,9 @@ case when count({{ time }}) = count(*) then min({{ time }}) end
 
 
 {#
-    Leaves of an access view what is asked about.
+    A semi join that keeps the rows of an access view whose keys are in `within`.
 
-    own           the right that the access view is of
+    own           the right of the access view
     within, keys  as in `_shown_ways`
 #}
 {% macro _of_the_asked(alias, own, within, keys) -%}
@@ -291,7 +297,7 @@ left semi join {{ within }}
 {%- endmacro %}
 
 
-{# The CTE of who has access to which data sources and projects, once, by the access views. #}
+{# The CTE of accesses to data sources and projects, one row for each user and object, from the access views. #}
 {% macro _access_now() -%}
 {%- set config = secure_datasets.secure_datasets_config() -%}
 access_now as (
@@ -312,10 +318,10 @@ access_now as (
 
 
 {#
-    What is shown, with the objects that it is linked to by name, the place of each among them,
-    and since when it shows there. Null where that is not known.
+    The rows of an access view, each with the names of the linked objects, its place among the
+    links, and the time since when it shows there. The time is null if it is not known.
 
-    parts         what tier_parts() tells of the tier
+    parts         the result of tier_parts() for the tier
     within, keys  as in `_shown_ways`
 #}
 {% macro _linked_by_name(relation, view, parts, others, within, keys) -%}
@@ -386,13 +392,13 @@ access_now as (
 {%- endmacro %}
 
 
-{# What tells all of them from any others. #}
+{# A digest of all linked objects: it changes when the set of links changes. #}
 {% macro _all_linked(others) -%}
 left(sha2(array_join(array_sort(collect_set(concat_ws('/'{% for other in others %}, cast({{ other.key }} as string){% endfor %}))), ','), 256), 32)
 {%- endmacro %}
 
 
-{# Five of them, and how many more there are. #}
+{# The names of the first five linked objects, and the number of further ones. #}
 {% macro _first_linked() -%}
 concat(
     ' in ',
@@ -402,13 +408,16 @@ concat(
 {%- endmacro %}
 
 
-{# That the version before still had a row, and since which day it is missing. #}
+{# A text for a row that the version before still had: the day since when it is missing. #}
 {% macro _is_undelivered() -%}
 concat('is no longer delivered since ', left(undelivered_since, 10))
 {%- endmacro %}
 
 
-{# Of the rows with one id: that the feed says that it is deleted, and since when. Null where it does not. #}
+{#
+    An aggregate over the rows with one id: a text that its row is deleted, with the day if known.
+    Null if the feed marks no row as deleted or one of the rows is live.
+#}
 {% macro _gone() -%}
 case when bool_or(is_deleted) and not bool_or(is_live) then coalesce(concat('was deleted on ', cast({{ secure_datasets.utc_day('max(deleted_on)') }} as string)), 'is deleted') end
 {%- endmacro %}

@@ -1,6 +1,6 @@
 {#
-    Renders what an access review should look at, by the rules of finding_rules(): each with how
-    grave it is, who should act, and the exception that excuses it as long as it is in force.
+    Renders the findings of an access review, by the rules of finding_rules(): each with its severity,
+    the people who should act, and the exception that excuses it as long as it is in force.
 #}
 {% macro access_findings_query() -%}
 with judged_grants as (

@@ -1,6 +1,6 @@
 {#
-    The rules of findings with how grave each is: `high`, `medium` or `low`, as the product says
-    or as the variable `finding_severities` does. Each rule is a page in docs/findings.
+    The rules of findings, each with its severity `high`, `medium` or `low`: the product's default,
+    or the value in the variable `finding_severities`. Each rule is a page in docs/findings.
 
     Returns  severities by rule
 #}

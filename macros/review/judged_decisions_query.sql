@@ -1,7 +1,7 @@
 {#
-    Renders what is to be thought of each decision of a review: it counts; it is void, since the
-    user, somebody who is not live, or nobody of `review_deciders` has taken it; or it can't be
-    read, and says what is wrong.
+    Renders the verdict on each decision of a review: it counts; it is void, because its decider is
+    the user, is not live, or is not allowed by `review_deciders`; or it is unreadable, with the
+    problem.
 #}
 {% macro judged_decisions_query() -%}
 {%- set deciders = var('review_deciders') -%}

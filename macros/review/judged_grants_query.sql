@@ -1,7 +1,7 @@
 {#
-    Renders what would go with each live row that gives rights, or leads to some: permissions,
-    global roles, memberships, and rows that link objects. Nothing is guessed: a row is
-    redundant exactly if no row of an access view and no right of the audit goes with it.
+    Renders the verdict on each live row that gives rights or leads to some: permissions, global
+    roles, memberships, and rows that link objects. A row is redundant exactly if no row of an
+    access view and no right of the audit disappears without it.
 #}
 {% macro judged_grants_query() -%}
 {%- set rights = secure_datasets._judged_rights() -%}
@@ -212,7 +212,7 @@ left join (
 {%- endmacro %}
 
 
-{# What nobody holds where a row that links objects gives nothing, in the words of each tier. #}
+{# The rights that nobody holds if a row that links objects gives nothing, in the words of each tier. #}
 {% macro _rights_that_it_takes(tiers, keys) -%}
 {%- for tier in tiers -%}
 '{{ 'holder: nobody holds' if loop.first else '; nor' }} both '
@@ -226,8 +226,8 @@ left join (
 
 
 {#
-    What stands in for each row that is redundant: how many other rows give something of the
-    same, and the first ten of them by name.
+    The rows that stand in for each redundant row: their number, and the first ten by name. Each
+    gives at least a part of the same.
 #}
 {% macro _standing_in(rights, tables) -%}
 -- Not by the verdicts: each of these is written out wherever it is read, and planned there.

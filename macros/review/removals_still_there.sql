@@ -1,9 +1,9 @@
 {#
-    Renders the removals that a review decided, whose access is still there and that no exception
-    excuses, by the days since the first decision to remove that no later keep took back.
+    Renders the decided removals whose access is still there and that no exception excuses, by the
+    days since the first decision to remove that no later keep took back.
 
-    after  only those of more days than this
-    until  only those of no more days than this; none for all
+    after  only removals that are more days old
+    until  only removals that are at most so many days old; none for all
 #}
 {% macro removals_still_there(after, until=none) -%}
 {%- set today = 'cast(' ~ secure_datasets.judged_on() ~ ' as date)' -%}

@@ -5,11 +5,12 @@
     Call    dbt run-operation review
             dbt run-operation review --args '{owner: praman, months: 12}'
             dbt run-operation review --args '{user: hpark}'
-    owner   of what a user is in charge of alone: an id, a login name or an e-mail address
-    user    the page of a user alone, named in the same way
-    campaign, deadline  a name and a last day, which the pages bear
-    months  of how many months the index tells how much access there was when each began: from
-            the raw tables, which are not read otherwise
+    owner   restricts the pack to the objects in this user's charge: an id, a login name or an
+            e-mail address
+    user    writes only the page of this user, named in the same way
+    campaign, deadline  a name and a last day, printed on the pages
+    months  the number of months in the index, each with the amount of access at its beginning;
+            only this argument makes the macro read the raw tables
 #}
 {% macro review(owner=none, user=none, months=0, campaign=none, deadline=none) %}
     {%- set reviews = adapter.access_reviews() -%}
@@ -58,12 +59,12 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 
 
 {#
-    Of what a pack is made, and how it judges. A sample is judged as of a day that is set for it,
-    which is said first.
+    The text with the sources of a pack and the day of its judgement. A sample has a fixed day of
+    judgement, and its text begins with that day.
 
-    days   what _days_of_review() says
-    owner  whose pack it is; an empty text for the pack of everything
-    told   that not all of it is of one run, in words
+    days   the row of _days_of_review()
+    owner  the owner of the pack; an empty text for the pack of everything
+    told   a warning if the pack mixes several runs; else an empty text
 #}
 {% macro _made_of(days, owner='', told='') -%}
     {%- set is_sample = days.judged_on != days.today -%}
@@ -78,7 +79,7 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 {%- endmacro %}
 
 
-{# What tells a pack who has access to data sources and projects, and through what. #}
+{# The relations with access to data sources and projects, and the ways to it, that a pack reads. #}
 {% macro _rights_of_review() %}
     {%- set names = ['explained_access_paths', 'int_access_paths', 'int_securable_objects', 'vw_secure_user_roles'] -%}
     {%- for tier in secure_datasets._reviewed_tiers().values() -%}
@@ -88,7 +89,7 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 {% endmacro %}
 
 
-{# The tiers by which a pack tells access: those of rights on data sources and projects. #}
+{# The tiers that a pack covers: their rights are on data sources or projects. #}
 {% macro _reviewed_tiers() %}
     {%- set tiers = {} -%}
     {%- for name, tier in secure_datasets.secure_datasets_config().tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] -%}
@@ -99,11 +100,11 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 
 
 {#
-    What access over the months is told from: of how many, until which day, what a timeline is
-    worked out from, and the tiers of the pack that it does not tell. None if no month is asked for.
-    What was delivered after the newest row of the pack is not in it, and none of its months.
+    The inputs of the timeline in a pack: the number of months, the last day, the parts of a
+    timeline, and the tiers of the pack whose past is not known. None if `months` is 0. The last
+    day is the newest delivery of the pack, so later deliveries count in no month.
 
-    days  what _days_of_review() says
+    days  the row of _days_of_review()
 #}
 {% macro _history(months, days) %}
     {%- if not months -%}
@@ -125,11 +126,11 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 
 
 {#
-    That not all that a pack is made of is of one run: rights were run alone since, or decisions
-    loaded; or rights are of before, too, after a run of staging alone or one that failed. An
-    empty text if all of it is.
+    A warning that the inputs of a pack come from several runs; an empty text if one run made all.
+    Inputs differ after a run of the rights alone or a load of decisions; and the rights can be
+    older, too, after a run of staging alone or a failed run.
 
-    ahead  what staged_since() says of it
+    ahead  the result of staged_since() for the inputs
 #}
 {% macro _of_before(ahead) -%}
     {%- set anew = adapter.access_questions().made_anew(ahead.tables, ahead.stored) -%}
@@ -149,7 +150,7 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 {%- endmacro %}
 
 
-{# What holds as of which day, where a pack is of rights and findings that a run of another day has left. #}
+{# A text with the day of each fact, if rights or findings come from a run of a different day; else an empty text. #}
 {% macro _where_days_differ(days) -%}
     {%- if days.read_on != days.judged_on -%}
         {{ return(' What is certified or overdue is so on ' ~ days.judged_on ~ '; the rights, and what is found, excused or dormant, are as the runs before have left them, and may be otherwise on that day.') }}
@@ -158,13 +159,13 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 {%- endmacro %}
 
 
-{# Who is asked for; an empty text is nobody. #}
+{# A name as a trimmed text; an empty text for none. #}
 {% macro _asked(name) -%}
     {{ return(name | string | trim if name is not none else '') }}
 {%- endmacro %}
 
 
-{# What is said of a pack that is written, of everything or of one owner. #}
+{# Prints the totals of a written pack, of everything or of one owner. #}
 {% macro _print_pack(totals, owner='') %}
     {%- set told = [] -%}
     {%- for severity, number in totals.severities.items() -%}

@@ -1,10 +1,10 @@
 {#
-    The queries that a pack is written from, each in the order of the objects: the live data
-    sources and projects, who has access to them, and what is found; and the users who have. Or
-    those of the pages of some people, in the order of these, without the objects.
+    The queries for a pack, each in the order of the objects: the live data sources and projects,
+    the accesses to them, the findings, and the users with access. With `users`: the queries for
+    the pages of these people, in their order, without the objects.
 
-    ids    the users in charge of what is told; none for everything
-    users  the people whose pages are asked for; none for the pack
+    ids    restricts the pack to objects in the charge of these users; none for everything
+    users  the people whose pages are written; none for the pack
 
     Returns  queries by name: people, findings, users, administrators, roles; of a pack also
              objects, charges, gravest, of_ways; of the pack of everything also rejected
@@ -33,7 +33,7 @@
 {% endmacro %}
 
 
-{# The CTEs of the objects, and of who is in charge: live owners, and administrators of projects. #}
+{# The CTEs of the objects and of the people in charge: live owners, and administrators of projects. #}
 {% macro _in_charge(ids) -%}
 with live_users as (
 
@@ -116,7 +116,7 @@ objects as (
 {%- endmacro %}
 
 
-{# The objects, and how many people have rights on each by which they see nothing that a pack tells. #}
+{# The objects, each with the number of people who hold a right on it and have no access in the pack. #}
 {% macro _reviewed_objects() %},
 
 -- Several rights of a person, perhaps.
@@ -161,7 +161,7 @@ order by objects.object_type, objects.object_id
 {%- endmacro %}
 
 
-{# Those in charge of the objects, in the order of these. #}
+{# The people in charge of the objects, in the order of the objects. #}
 {% macro _reviewed_charges() %}
 
 select
@@ -176,7 +176,7 @@ order by numbered_charges.object_type, numbered_charges.object_id, numbered_char
 {%- endmacro %}
 
 
-{# The live users who are in charge where nobody else is. #}
+{# The live global administrators, in charge of every object that nobody else is in charge of. #}
 {% macro _global_administrators() %},
 
 {{ secure_datasets._administrators_by_id() }},
@@ -203,7 +203,7 @@ order by live_users.person, live_users.user_id
 {%- endmacro %}
 
 
-{# What each role holds: what is kept with a role's row is all of it. #}
+{# The permissions of each role in `role_permissions`, as one text. #}
 {% macro _roles_with_permissions() -%}
 select
     object_type,
@@ -216,7 +216,7 @@ order by object_type, role_name nulls first
 {%- endmacro %}
 
 
-{# The CTE of who holds the role Global Admin. #}
+{# The CTE of the users who hold the role Global Admin. #}
 {% macro _administrators_by_id() -%}
 administrators as (
 
@@ -229,7 +229,7 @@ administrators as (
 {%- endmacro %}
 
 
-{# Who has access to the objects, with the ways to it; of some users alone, what they have. #}
+{# The accesses to the objects, with the ways to each; with `users`, only the accesses of these users. #}
 {% macro _reviewed_access(ids=none, users=none) %},
 
 {% if users is not none -%}
@@ -470,7 +470,7 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 {%- endmacro %}
 
 
-{# The CTEs of the rows by which toxic pairs are held, of both sides of each. #}
+{# The CTEs of the rows that give each toxic pair, for both sides of the pair. #}
 {% macro _rows_of_pairs() -%}
 {{ secure_datasets._toxic_sides(secure_datasets.relation_named, is_found=true) }},
 
@@ -486,7 +486,7 @@ rows_of_pairs as (
 {%- endmacro %}
 
 
-{# The CTE of what the ways of some users are asked for: all objects. #}
+{# The CTE `asked` for the ways of some users: each of these live users with every object. #}
 {% macro _asked_access(users) -%}
 asked as (
 
@@ -502,16 +502,16 @@ asked as (
 {%- endmacro %}
 
 
-{# The rule of a finding, whether it is excused, and the row that it is about, if any. #}
+{# A text with the rule of a finding, whether it is excused, and its row, if any. #}
 {% macro _named_rule() -%}
 concat(rule, case when is_excused then ' (excused)' else '' end, coalesce(concat(': ', raw_table, ' ', raw_id), ''))
 {%- endmacro %}
 
 
 {#
-    A finding as it stands beside a person: how grave it is, its words, and what it is found again by.
+    A finding beside a person: its severity, its words, and the rule and subject that identify it.
 
-    is_in_full  whether the words say what is found
+    is_in_full  whether the words include the detail of the finding
 #}
 {% macro _told_finding(is_in_full=false) -%}
 named_struct(
@@ -521,7 +521,7 @@ named_struct(
 {%- endmacro %}
 
 
-{# Of a way, the row that gives rights on many objects. #}
+{# The raw row in a way that can give rights on many objects: the membership, else the grant. #}
 {% macro _row_of_many() -%}
 case when user_group_member_id is null then grant_table else 'user_group_members' end as given_table,
 coalesce(user_group_member_id, grant_id) as given_id
@@ -529,8 +529,9 @@ coalesce(user_group_member_id, grant_id) as given_id
 
 
 {#
-    The CTEs of what else the memberships and the global roles of the ways give rights on: ten objects
-    by name, and thirty. A pack of an owner names those that it has a page of.
+    The CTEs of the further objects on which the memberships and global roles of the ways give
+    rights: ten by name in short, thirty in full. The pack of an owner names only objects that have
+    a page in it.
 #}
 {% macro _also_given(ids=none, users=none) -%}
 here_by_row as (
@@ -669,18 +670,19 @@ also_given as (
 {%- endmacro %}
 
 
-{# Whether a certificate lasts, which a run may have looked at days ago. #}
+{# Whether a certificate still lasts on the day of judgement: the run that stored it may be days old. #}
 {% macro _lasts(statuses) -%}
 {{ statuses }}.certified_until >= cast({{ secure_datasets.judged_on() }} as date)
 {%- endmacro %}
 
 
 {#
-    What is found: all of it; or of the objects that somebody is in charge of, of whatever else
-    they own, and of the memberships that give access to these objects; or of some users, and of
-    the groups' grants by which they have access. What is excused comes last.
+    The findings, excused ones last. Without arguments: all.
 
-    is_by_severity  whether in the order in which they are to be read, and not in that of the objects
+    ids             only findings about objects in the charge of these users or owned by them, about
+                    people with access to the former, and about memberships that give access to them
+    users           only findings about these users, and about the groups' grants that give them access
+    is_by_severity  sorts by urgency, not by object
 #}
 {% macro _reviewed_findings(ids=none, users=none, is_by_severity=false) %},
 
@@ -765,7 +767,7 @@ order by
 {%- endmacro %}
 
 
-{# What is told of a finding, from `_named_findings`. #}
+{# The columns of a finding in a pack, from `_named_findings`. #}
 {% macro _finding_columns() -%}
 findings.severity,
     findings.rule,
@@ -782,7 +784,7 @@ findings.severity,
 {%- endmacro %}
 
 
-{# Who answers for an exception, and whether it is whom it is about, by whichever of the names. #}
+{# The owner of an exception, and a note if the finding is about the owner: by id, login or name. #}
 {% macro _answering() -%}
 concat(
         findings.exception_owner,
@@ -795,7 +797,7 @@ concat(
 {%- endmacro %}
 
 
-{# The findings, with the names of whom and what they are about, and of who is in charge. #}
+{# The findings, joined with the names of their users and objects and of the people in charge. #}
 {% macro _named_findings() -%}
 {{ secure_datasets.relation_named('access_findings') }} as findings
 left join named_users
@@ -809,7 +811,7 @@ left join in_charge
 {%- endmacro %}
 
 
-{# The order of findings: what is excused last, then what is grave first. #}
+{# The order of findings: excused ones last, then the gravest first. #}
 {% macro _most_urgent_first() -%}
 findings.is_excused,
     case findings.severity when 'high' then 1 when 'medium' then 2 else 3 end,
@@ -821,8 +823,8 @@ findings.is_excused,
 
 
 {#
-    What is found of rows by which people have access to an object and which are not about it, such
-    as memberships: once for each object.
+    The findings about rows that give access to an object without being about it, such as
+    memberships: one row for each object and finding.
 #}
 {% macro _findings_of_ways() %},
 
@@ -860,7 +862,7 @@ order by
 {%- endmacro %}
 
 
-{# The rows of the raw tables that decide access which could not be used, so that they give nothing. #}
+{# The rejected rows of the raw tables that decide access: they give nothing. #}
 {% macro _rejected_that_decide() -%}
 {%- set config, tables, parts = secure_datasets.secure_datasets_config(), secure_datasets.repository_tables(), {} -%}
 {%- for name in config.tiers -%}
@@ -884,7 +886,10 @@ order by table_name, try_cast(raw_id as bigint) nulls first, raw_id, reason, raw
 {%- endmacro %}
 
 
-{# The users who have access to the objects, those first of whom most is to be decided. #}
+{#
+    The users with access to the objects, the most undecided accesses first. With `users`: these
+    users, with or without access, in the order of their ids.
+#}
 {% macro _reviewed_users(users=none) %},
 
 statuses as (

@@ -1,8 +1,8 @@
 {#
-    Renders where each user's access to each data source and project stands in the reviews. A
-    decision to keep certifies what its reviewer saw, for as many days as `review_days` says.
-    Whatever is doubtful certifies nothing; and a decision to remove stands, even a void one,
-    until a later one to keep counts.
+    Renders the review status of each user's access to each data source and project. A decision to
+    keep certifies the access as its reviewer saw it, for `review_days` days. A doubtful decision
+    certifies nothing. A decision to remove stands, even a void one, until a later decision to keep
+    counts.
 #}
 {% macro review_status_query() -%}
 with decisions as (

@@ -1,15 +1,15 @@
 {#
-    How a declared feed becomes deliveries: one query that has the columns of the contract under
-    their names and, beside them, what the feed says of a delivery.
+    Renders a declared feed as deliveries: one query with the columns of the contract under their
+    names and, beside them, the facts of the feed about each delivery.
 
-    feed_is_deleted   whether the delivery says that its row is deleted; never null
-    feed_position_<n> the position of the delivery in its log, null where it can't be read
+    feed_is_deleted   whether the delivery marks its row as deleted; never null
+    feed_position_<n> the position of the delivery in its log, null if it is unreadable
 
-    Where the feed has a clock, the moment by that clock stands in the place of the load time. So
-    staging, past states and timelines order and date all feeds in one way.
+    If the feed has a clock, the moment by that clock replaces the load time. So staging, past
+    states and timelines order and date all feeds in one way.
 #}
 
-{# The feed of a raw table; none where nothing is declared, or the application has no such table. #}
+{# The feed of a raw table; none if nothing is declared, or the application has no such table. #}
 {% macro feed_of(name) %}
     {%- if name in secure_datasets.absent_tables() -%}
         {{ return(none) }}
@@ -18,7 +18,7 @@
 {% endmacro %}
 
 
-{# Stops dbt where a past is asked for, and the feed holds the present alone. #}
+{# Stops dbt if the feed of a raw table holds only the present, for macros that need its past. #}
 {% macro check_has_past(name) %}
     {%- set feed = secure_datasets.feed_of(name) -%}
     {%- if feed and not feed.has_history -%}
@@ -40,8 +40,8 @@ to_csv(struct({{ timestamp }}), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-
 
 
 {#
-    The text of a value without white space at its ends; of a number without a fraction its digits
-    alone, in whatever type it came.
+    The text of a value without white space at its ends. A number without a fraction becomes its
+    digits alone, whatever its type.
 #}
 {% macro whole_text(column) -%}
 {%- set text, whole = secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)'), 'try_cast(' ~ column ~ ' as bigint)' -%}
@@ -55,22 +55,22 @@ case
 {%- endmacro %}
 
 
-{# A position in a log, or the number of a load: a whole number, and null where it is none. #}
+{# A position in a log, or the number of a load, as a number; null if the value is not a whole number. #}
 {% macro _feed_position(column) -%}
 {%- set text = secure_datasets.whole_text(column) -%}
 case when {{ text }} rlike '^[+-]?[0-9]+$' then try_cast({{ text }} as decimal(38, 0)) end
 {%- endmacro %}
 
 
-{# What a timestamp with a zone is written like. #}
+{# The pattern of a timestamp with a zone. #}
 {% macro _with_zone() -%}
 '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
 {%- endmacro %}
 
 
 {#
-    Of an epoch the function that reads it, and its first and last number of the calendar: no moment
-    of a year with four digits is left out. None if times are written otherwise.
+    The function that reads an epoch, and the first and last number that are in the calendar: every
+    moment of the years 1 to 9999. None if `written` is not an epoch.
 #}
 {% macro _epoch(written) %}
     {{ return({
@@ -81,7 +81,7 @@ case when {{ text }} rlike '^[+-]?[0-9]+$' then try_cast({{ text }} as decimal(3
 {% endmacro %}
 
 
-{# Whether a time is after the calendar's last, of which loaders make no end. #}
+{# Whether a time is after the end of the calendar: loaders write such a time for a period without end. #}
 {% macro _is_after_the_calendar(column, written) -%}
 {%- set unit = secure_datasets._epoch(written) -%}
 {%- if unit -%}
@@ -101,8 +101,8 @@ coalesce(
 
 
 {#
-    The text of a time that a feed writes in another way than the contract reads: one that can't
-    be read stays as it is.
+    The text of a time in the contract's format, from the format of the feed. An unreadable time
+    stays as it is.
 
     written  iso, an epoch, or timestamp, which here may have a zone too
 #}
@@ -132,7 +132,7 @@ case
 {#
     The text of a flag, with the words that a feed has for true and false.
 
-    unread  the text of one that is neither
+    unread  the text of a flag that is neither
 #}
 {% macro flag_text(column, reads, unread) -%}
 case {{ secure_datasets.ascii_lower(secure_datasets.whole_text(column)) }}
@@ -148,7 +148,7 @@ case {{ secure_datasets.ascii_lower(secure_datasets.whole_text(column)) }}
 {%- endmacro %}
 
 
-{# A raw column under the contract's name, rewritten where the feed declares how it is written. #}
+{# The expression for a column of the contract, converted if the feed declares a format for it. #}
 {% macro _feed_column(feed, column, type) -%}
 {%- set called = feed.sources[column] -%}
 {%- if called is none -%}
@@ -166,7 +166,7 @@ cast(null as string)
 {%- endmacro %}
 
 
-{# Whether a delivery says that its row is deleted; a mark that can't be read says so. #}
+{# Whether a delivery marks its row as deleted; an unreadable mark counts as deleted. #}
 {% macro _feed_is_deleted(feed) -%}
 {%- if feed.deleted_flag -%}
 {%- set raw = adapter.secure_datasets().sql_name(feed.deleted_flag) -%}
@@ -184,11 +184,11 @@ false
 {#
     The deliveries of a declared feed: the query described at the top.
 
-    overlaps  instead of them the periods that end after the next one has begun
+    overlaps  true: renders, instead of deliveries, the periods that end after the next one begins
 #}
 {% macro feed_query(name, feed, raw, overlaps=false) -%}
 {%- set table = secure_datasets.repository_tables()[name] -%}
-{#- The types are asked for where ids are compared. -#}
+{#- Only a query that compares ids needs the types. -#}
 {%- set id_reading = secure_datasets.raw_readings(name).get('id') if feed.kind in ['snapshots', 'periods'] or feed.before_when -%}
 {%- set read_id = secure_datasets.value_read('id' if id_reading else secure_datasets.delivered_text('id', 'bigint'), 'bigint', id_reading) -%}
 {%- set beside, positions = [], [] -%}
@@ -271,9 +271,9 @@ from gone
 
 
 {#
-    Of a log that writes a row as it was before an update: where the same moment has fewer other
-    deliveries of its id, an update gave the row another id, and the one before is deleted. So it is
-    where the moment can't be read, by which nothing can be told to belong together.
+    The steps for a log that writes the state before an update as a row of its own. A before-row is a
+    deletion if the same moment has fewer after-rows of its id: the update changed the id. It is a
+    deletion, too, if the moment is unreadable, because nothing pairs it with an after-row.
 #}
 {% macro _update_steps(feed, positions, read_id) -%}
 {%- set moment = [secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp')] if feed.has_clock else [] -%}
@@ -293,10 +293,10 @@ paired as (
 {%- endmacro %}
 
 
-{# Of snapshots: an id that the next load lacks is deleted by that load. #}
+{# The steps for snapshots: an id that the next load lacks is deleted by that load. #}
 {% macro _snapshot_steps(feed, read_id) -%}
 {%- set moment = 'sf_date_created' if feed.has_clock else 'feed_position_1' -%}
-{#- Loads that are numbered say beside it when they came. -#}
+{#- A numbered load has its load time in a column of its own. -#}
 {%- set gone = ['loaded.gone_at'] if feed.has_clock else ['loaded.gone_at', 'loaded.gone_on'] -%}
 {%- set read_load = secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') if feed.has_clock else 'feed_position_1' -%}
 numbered as (
@@ -367,7 +367,7 @@ gone as (
 {%- endmacro %}
 
 
-{# Of periods: one that begins later than the run is not there yet. #}
+{# The step for periods that drops a period whose beginning is after the run. #}
 {% macro _begun_step() -%}
 begun as (
 
@@ -380,9 +380,9 @@ begun as (
 
 
 {#
-    Of periods: one that ended, and was followed by no other, was ended by a deletion. Loaders let
-    a period end up to a thousandth of a second before the next one, or in the year 9999 or later.
-    An end that is to come is none.
+    The steps for periods: a period that ended without a successor ended by a deletion. A successor
+    begins at most a thousandth of a second after the end, since loaders write ends so. An end in the
+    future, or in the year 9999 or later, is no end.
 #}
 {% macro _period_steps(read_id) -%}
 numbered as (
@@ -429,9 +429,9 @@ gone as (
 
 
 {#
-    The moments, ends, loads and positions of a declared feed that came and can't be read, counted by
-    the column. What has such a one is the earliest, or the latest: an update or a load may not count.
-    A value is shown by its form alone: each digit as 9, and each letter as a.
+    The unreadable moments, ends, loads and positions of a declared feed, counted by column. A
+    delivery with an unreadable value sorts as the earliest or the latest, so that an update or a
+    load may not count. The query shows only the form of a value: each digit as 9, each letter as a.
 #}
 {% macro unreadable_moments(name, feed, raw) -%}
 {%- set times = [feed.sources.sf_date_created] if feed.has_clock else [] -%}
@@ -473,7 +473,7 @@ group by column_name, remedy
 {%- endmacro %}
 
 
-{# The greatest of a delivery's keys is the newest: in order, each as an expression that sorts up. #}
+{# The sort keys of deliveries, the first one first: the newest delivery has the greatest keys. #}
 {% macro recency_keys(feed) %}
     {%- if not feed or not (feed.deletes or feed.has_moment) -%}
         {{ return(['modified_order', 'loaded_order', 'not is_active']) }}
@@ -482,14 +482,14 @@ group by column_name, remedy
     {%- for position in feed.positions -%}
         {% do keys.append('position_order_' ~ loop.index) %}
     {%- endfor -%}
-    {#- Without a moment a deletion is dated as any other delivery. -#}
+    {#- Without a moment a deletion is dated like every delivery. -#}
     {%- set dates = ['modified_order'] if feed.has_clock else ['modified_order', 'loaded_order'] -%}
     {%- set deletes = ['is_deleted'] if feed.deletes else [] -%}
     {{ return(keys + (deletes + dates if feed.has_moment else dates + deletes) + ['not is_active']) }}
 {% endmacro %}
 
 
-{# What orders deliveries, the newest first. #}
+{# The `order by` of deliveries, the newest first. #}
 {% macro newest_first(feed) -%}
 order by {% for key in secure_datasets.recency_keys(feed) -%}
 {{ 'is_active asc' if key == 'not is_active' else key ~ ' desc' }}{{ ', ' if not loop.last }}
@@ -497,7 +497,7 @@ order by {% for key in secure_datasets.recency_keys(feed) -%}
 {%- endmacro %}
 
 
-{# The columns that a declared feed's deliveries have beside those of the contract. #}
+{# The columns of a declared feed's deliveries that are not in the contract. #}
 {% macro beside_deliveries(name) %}
     {%- set feed, beside = secure_datasets.feed_of(name), [] -%}
     {%- if feed and feed.deletes -%}
@@ -510,7 +510,7 @@ order by {% for key in secure_datasets.recency_keys(feed) -%}
 {% endmacro %}
 
 
-{# By what a feed's position orders: what can't be placed never hides a revocation. #}
+{# The sort key of a feed's position: an unreadable position never hides a revocation. #}
 {% macro position_order_key(number) -%}
 coalesce(
             feed_position_{{ number }},

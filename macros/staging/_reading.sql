@@ -1,4 +1,4 @@
-{# How staging reads a value; every rule for a delivered value stands in this file. #}
+{# The rules for reading a delivered value: all are in this file. #}
 
 {# The characters with the Unicode property White_Space, as escapes of a SQL literal. #}
 {% macro unicode_white_space() -%}
@@ -6,8 +6,8 @@
 {%- endmacro %}
 
 {#
-    A value as it came. A typed timestamp is written out in UTC, not in the session's zone. A small
-    decimal gets an exponent by a plain cast, but for sessions with ANSI mode.
+    A delivered value as text. A typed timestamp becomes text in UTC, not in the session's zone. A plain
+    cast gives a small decimal an exponent, except in sessions with ANSI mode.
 #}
 {% macro delivered_text(column, type, reading=none) -%}
 {%- if reading -%}
@@ -24,9 +24,9 @@ try_cast({{ column }} as string)
 {%- endmacro %}
 
 {#
-    A text without white space at its ends; empty is null. Looking at the two ends spares
-    nearly every value the slow trimming of many characters. Texts are compared by their
-    bytes, so that what lies between two characters begins with none but these.
+    A text without white space at its ends; empty is null. A look at the two ends spares nearly every
+    value the slow trimming of many characters. Texts compare by their bytes, so that a text between
+    '!' and '~' begins with a character in this range.
 #}
 {% macro trimmed_text(column) -%}
 case
@@ -41,12 +41,12 @@ case
 btrim({{ column }}, {{ secure_datasets.unicode_white_space() }})
 {%- endmacro %}
 
-{# A text without white space at its ends in its type; null where it can't be read. #}
+{# A text without white space at its ends, as a value of a type; null if it is unreadable. #}
 {% macro read_value(text, type) -%}
 {%- if type == 'string' -%}
 {{ text }}
 {%- elif type == 'bigint' -%}
-{#- The cast takes digits after a sign. What else it takes, at the ends alone, no such text has there. -#}
+{#- The cast accepts a sign and digits. It accepts further characters only at the ends, which the case excludes. -#}
 case when {{ text }} between '+' and ':' and right({{ text }}, 1) between '0' and '9' then try_cast({{ text }} as bigint) end
 {%- elif type == 'boolean' -%}
 {#- Most are spelled so, and mapping letters is slow. -#}
@@ -62,9 +62,9 @@ case
         end
 {%- elif type == 'timestamp' -%}
 {#-
-    The cast drops what is less than a microsecond. There is no year 0 in the calendar. The
-    pattern says where a day ends: some engines take 24:00:00 for the next one's beginning. It
-    lets a line end after the last digit.
+    The cast drops fractions of a microsecond. There is no year 0 in the calendar. The pattern ends a
+    day at 23:59:59: some engines read 24:00:00 as the beginning of the next day. The pattern alone
+    accepts a line end after the last digit.
 -#}
 case
             when right({{ text }}, 1) between '0' and '9'
@@ -80,11 +80,11 @@ case when right({{ text }}, 1) between '0' and '9' and {{ text }} rlike '^[+-]?[
 {%- endmacro %}
 
 {#
-    A value that came in a type, read by that type and by no way over text; null where the
-    contract's type can't hold it exactly.
+    A typed value, converted without a detour over text; null if the contract's type can't hold it
+    exactly.
 
-    value    the value as it came
-    reading  how, as raw_readings tells it
+    value    the delivered value
+    reading  the name of the conversion, from raw_readings
 #}
 {% macro typed_value(value, type, reading) -%}
 {%- if reading == 'same' -%}
@@ -103,7 +103,7 @@ case when unix_micros({{ value }}) between -62135596800000000 and 25340230079999
 {%- elif reading == 'day' -%}
 case when year({{ value }}) between 1 and 9999 then timestamp_seconds(unix_date({{ value }}) * cast(86400 as bigint)) end
 {%- else -%}
-{#- A cast would take it for a time of the session's zone. Spark multiplies two ints as ints. -#}
+{#- A cast would read it as a time in the session's zone. Spark multiplies two ints as ints. -#}
 case
             when year({{ value }}) between 1 and 9999
                 then timestamp_micros(
@@ -115,7 +115,7 @@ case
 {%- endif -%}
 {%- endmacro %}
 
-{# A value as it came in the contract's type; null where it can't be read. Few texts need trimming. #}
+{# A delivered value in the contract's type; null if it is unreadable. Few texts need trimming. #}
 {% macro value_read(column, type, reading=none) -%}
 {%- if reading -%}
 {{ secure_datasets.typed_value(column, type, reading) }}
@@ -129,17 +129,17 @@ coalesce(
 {%- endif -%}
 {%- endmacro %}
 
-{# Whether a value came with a delivery, be it one that can't be read. #}
+{# Whether a delivery has a value in a column, readable or not. #}
 {% macro is_filled(column, reading=none) -%}
 {{ column ~ ' is not null' if reading else secure_datasets.without_space(column) ~ " != ''" }}
 {%- endmacro %}
 
-{# The readings by which each value of the raw type is one of the contract's. #}
+{# Whether a reading converts every value of the raw type exactly. #}
 {% macro is_exact(reading) %}
     {{ return(reading in ['same', 'wider']) }}
 {% endmacro %}
 
-{# The text of a value that came in a type, as the contract reads it. #}
+{# The text of a typed value, as the contract reads it. #}
 {% macro text_of_typed(column, type, reading) -%}
 {%- set value = secure_datasets.typed_value(column, type, reading) -%}
 {%- if secure_datasets.is_exact(reading) -%}
@@ -156,8 +156,8 @@ case
 {%- endmacro %}
 
 {#
-    How the columns of a raw table are read by their types: of those that came as text nothing.
-    Empty where dbt may not ask for the types.
+    The readings of a raw table's typed columns, by column: text columns have none. Empty if dbt may
+    not query the types.
 #}
 {% macro raw_readings(name) %}
     {%- if not execute or not flags.INTROSPECT or name in secure_datasets.absent_tables() -%}
@@ -168,19 +168,18 @@ case
     )) }}
 {% endmacro %}
 
-{# Lower case of ASCII letters only: lower() also maps others, such as the Kelvin sign. #}
+{# Lower case of ASCII letters only: lower() also maps further letters, such as the Kelvin sign. #}
 {% macro ascii_lower(text) -%}
 translate({{ text }}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
 {%- endmacro %}
 
 {#
-    A delivery's time in microseconds, for finding the newest. What can't be dated must
-    not hide a revocation: an unreadable time is the latest; a missing one is the latest
-    on a delivery that is not active and the earliest on one that is.
+    A delivery's time in microseconds, for finding the newest. A delivery without a date must not
+    hide a revocation: an unreadable time is the latest; a missing time is the latest on an inactive
+    delivery and the earliest on an active one.
 
-    filled  the condition that the delivery has one, be it one that can't be read; none for the
-            moment of a declared feed, by which alone deliveries are ordered: one that can't be
-            read is as good as none
+    filled  the condition that the delivery has a time, readable or not; none for the moment of a
+            declared feed, which alone orders the deliveries: an unreadable moment counts as missing
 #}
 {% macro delivery_order_key(column, filled=none) -%}
 case
@@ -193,7 +192,7 @@ case
         end
 {%- endmacro %}
 
-{# A delivery as it came: columns that have no reading are texts. #}
+{# A delivery as a struct: columns without a reading are texts. #}
 {% macro delivery_as_struct(types, readings={}) -%}
 struct(
             {%- for column, type in types.items() %}
@@ -202,7 +201,7 @@ struct(
         )
 {%- endmacro %}
 
-{# The delivery as it came, for people who look at rejected rows. #}
+{# The delivery as JSON, for people who look at rejected rows. #}
 {% macro delivery_as_json(table, readings) -%}
 {%- if not readings -%}
 to_json(delivery, map('ignoreNullFields', 'false'))
@@ -218,7 +217,7 @@ to_json(
 {%- endif -%}
 {%- endmacro %}
 
-{# The value that a staged column gets: typed, and names spelled as the contract does. #}
+{# The value of a staged column: typed, and names in the contract's spelling. #}
 {% macro staged_value(table, column, type, reading=none) -%}
 {%- if column == 'role_name' -%}
 known_roles.role_name
@@ -229,7 +228,7 @@ known_roles.role_name
 {%- endif -%}
 {%- endmacro %}
 
-{# The context as the contract spells it; null where it is none of the known. #}
+{# The context in the contract's spelling; null if it is unknown. #}
 {% macro _known_context(table) -%}
 case {{ secure_datasets.ascii_lower(secure_datasets.trimmed_text('delivery.context')) }}
             {%- for context in table.context %}
@@ -238,7 +237,7 @@ case {{ secure_datasets.ascii_lower(secure_datasets.trimmed_text('delivery.conte
         end
 {%- endmacro %}
 
-{# Why a newest delivery can't be used, the first reason that applies; null if it can. #}
+{# The first reason to reject a newest delivery; null if it is valid. #}
 {% macro rejection_reason(table, readings, deletes=false) -%}
 case
     when id is null then 'unreadable id'
@@ -268,15 +267,15 @@ end
 {%- endmacro %}
 
 {#
-    Whether a delivery was there at a moment, by its load time as read: one that has none, or
-    none that can be read, counts as there from the beginning.
+    Whether a delivery existed at a moment, by its load time. A delivery whose load time is missing or
+    unreadable exists from the beginning.
 #}
 {% macro was_there(loaded, as_of) -%}
 ({{ loaded }} is null or {{ loaded }} <= timestamp '{{ adapter.as_of_text(as_of) }}Z')
 {%- endmacro %}
 
 
-{# The same of a delivery of a feed: what holds the present is read as it was at the moment. #}
+{# The same for a delivery of a feed; true for a feed without history, whose rows are read as of the moment. #}
 {% macro was_delivered(feed, loaded, as_of) -%}
 {{ 'true' if feed and not feed.has_history else secure_datasets.was_there(loaded, as_of) }}
 {%- endmacro %}
@@ -284,8 +283,8 @@ end
 
 {#
     The raw rows to read: the raw table itself, or the deliveries of its declared feed as a query
-    in brackets. The sample's seed is named beside the source so that
-    `dbt build` loads it first; a past state is of what has been loaded.
+    in brackets. A `ref` to the sample's seed makes `dbt build` load it first; a past state reads what
+    is already loaded.
 #}
 {% macro raw_relation(name) -%}
 {%- if secure_datasets.reads_sample() -%}
@@ -309,7 +308,7 @@ end
 {%- endmacro %}
 
 
-{# The rows that a feed is read from: of a past state of a table that holds the present, those of then. #}
+{# The raw rows of a feed. A past state of a feed without history reads the raw table as of that moment. #}
 {% macro _raw_rows(name, feed) -%}
 {%- if execute and not feed.has_history and var('as_of', none) is not none -%}
 {%- set of_then = adapter.raw_rows_as_of(name, source('repository', name), var('as_of')) -%}
@@ -323,7 +322,7 @@ end
 {%- endmacro %}
 
 
-{# What stands in for a raw table that the application has not. #}
+{# An empty relation, for a raw table that the application does not have. #}
 {% macro _no_rows_of(name) -%}
 (
         select

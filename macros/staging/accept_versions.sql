@@ -1,7 +1,7 @@
 {#
     Called after a run, before versions are dropped: notes which versions of the staged tables
-    have passed keeps_most_ids, for the next run to be compared with. They are noted as the
-    text of a view, because what a view reads is not dropped.
+    have passed keeps_most_ids, for the comparison in the next run. The note is the text of a view,
+    because a version that a view reads is not dropped.
 
     results  the results of on-run-end
 #}
@@ -13,10 +13,10 @@
     {%- endfor -%}
     {%- if secure_datasets._newly_accepted(passed) -%}
         {%- if hold_run() -%}
-            {#- Again: another run may have published meanwhile, and dropped what passed. -#}
+            {#- Again: a concurrent run may have published, and dropped the version that passed. -#}
             {%- set view = secure_datasets._accepted_view() -%}
             {%- set query = secure_datasets._ids_of(dict(secure_datasets._accepted_versions(), **secure_datasets._newly_accepted(passed))) -%}
-            {#- What the project did not make is not altered; what it made is never gone meanwhile. -#}
+            {#- It alters no foreign relation, and never drops its own view, so that the view always exists. -#}
             {%- set verb = 'alter' if adapter.definition_of(view) else 'create' -%}
             {#- dbt makes the target's schema only where a model of the run is in it. -#}
             {%- if verb == 'create' and not adapter.check_schema_exists(view.database, view.schema) -%}

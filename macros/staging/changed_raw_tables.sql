@@ -1,7 +1,7 @@
 {#
-    The raw tables that hold other rows than those from which relations were made that are
-    read now: by name, when that was and the newest load time then, both in microseconds
-    since 1970. Empty where dbt may not ask the metastore.
+    The raw tables whose rows changed since the build of the given relations: by name, the time of
+    that read and the newest load time then, both in microseconds since 1970. Empty if dbt may not
+    query the metastore.
 
     relations  stored relations
 #}

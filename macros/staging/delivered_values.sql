@@ -1,4 +1,4 @@
-{# A query of what each delivery of a raw table says in some columns, as read. #}
+{# A query of some columns of each delivery of a raw table, as read. #}
 {% macro delivered_values(name, columns) -%}
 with {{ secure_datasets.read_deliveries(name, columns) }}
 

@@ -1,6 +1,6 @@
 {#
-    From which raw tables stored relations were made: a list of `table`, `read_at` and
-    `newest`, in microseconds since 1970. Empty where dbt may not ask the metastore.
+    The raw tables that stored relations were made from: a list of `table`, `read_at` and
+    `newest`, in microseconds since 1970. Empty if dbt may not query the metastore.
 
     relations  stored relations
 #}

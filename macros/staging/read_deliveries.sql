@@ -1,19 +1,19 @@
 {#
     The steps that read all deliveries of a raw table. Each query of deliveries begins with them: staging,
-    past states, timelines and what does not count. The last step, `dated`, has one row per delivery: the
-    delivery as it came, its id, and what deliveries of one id are compared by.
+    past states, timelines and uncounted deliveries. The last step, `dated`, has one row per delivery: the
+    delivery as it came, its id, and the sort keys of deliveries with one id.
 
     name     the raw table
     columns  further columns, each as it is read
     rows     a relation of some raw rows; none for the raw table
     until    the moment until which deliveries were loaded; none for all
-    types    what a delivery holds: columns with their types; none for those of the raw table
+    types    the columns of a delivery with their types; none for the columns of the raw table
 #}
 {% macro read_deliveries(name, columns=[], rows=none, until=none, types=none) -%}
 {%- set types = types or secure_datasets.repository_tables()[name].columns -%}
 {%- set feed, readings = secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
 {%- set beside, deletes = secure_datasets.beside_deliveries(name), feed and feed.deletes -%}
-{#- What is dear to read, and decides which delivery of a row is the newest, is read once. -#}
+{#- These times are expensive to read, and decide which delivery is the newest: the steps read them once. -#}
 {%- set read_times = ['date_modified', 'sf_date_created'] -%}
 {%- set more = columns | reject('in', ['id', 'is_active'] + read_times) | list -%}
 source as (

@@ -8,8 +8,8 @@
 
     name        the raw table, an entry of repository_tables()
     history_of  a relation of some raw rows, all deliveries of their ids. With it, the query has
-                one row per id and moment at which another delivery became the newest: `since`,
-                in microseconds of UTC. What has no load time was there from the beginning, the
+                one row per id and moment at which the newest delivery changed: `since`, in
+                microseconds of UTC. A delivery without a load time exists from the beginning, the
                 smallest number.
 #}
 {% macro stage_raw_table(name, history_of=none) %}
@@ -17,10 +17,10 @@
 {%- if not table -%}
     {{ exceptions.raise_compiler_error("stage_raw_table: '" ~ name ~ "' is not a table of repository_tables().") }}
 {%- endif -%}
-{#- What is dear to read is read once. -#}
+{#- Times are expensive to read, so the query reads them once. -#}
 {%- set read_times = ['date_modified', 'sf_date_created'] -%}
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
-{#- Deliveries compete with those of the same id; over time, those that came at one moment. -#}
+{#- Deliveries with the same id compete; over time, deliveries with the same id and moment. -#}
 {%- set rivals = 'id, since' if history_of else 'id' -%}
 {%- set feed, readings = secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
 {%- if execute and history_of -%}

@@ -1,9 +1,10 @@
 {#
-    A query of the rows that counted in the version before and are not delivered any more, with all columns
-    of staging: none of them counts now, though `is_live` is true, as it was. None where nothing can be compared.
+    A query of the rows that counted in the version before and are no longer delivered, with all columns of
+    staging: none counts now, though `is_live` still has its former value, true. None if there is no version
+    before.
 
     name      the raw table
-    relation  what names a relation: `ref` in a model, `relation_named` in an operation
+    relation  the macro that names a relation: `ref` in a model, `relation_named` in an operation
 #}
 {% macro undelivered_rows(name, relation) %}
     {%- set before, key = secure_datasets.version_before(name), secure_datasets.repository_tables()[name].key -%}

@@ -1,6 +1,6 @@
 {#
-    The version of a staged table that this one has replaced, and since when: `version` and `since`. None
-    where the feed of the table is not of the kind `current`, whose deleted rows are only missing.
+    The version of a staged table that the present one replaced, and the time of that: `version` and `since`.
+    None if the feed of the table is not of the kind `current`, whose deleted rows are only missing.
 
     name  the raw table
 #}

@@ -1,6 +1,6 @@
 {#
-    The version of a staged table that is published, and the one that passed keeps_most_ids
-    last. Empty where dbt may not ask for them, and without the second while none has passed.
+    The published version of a staged table, and the last version that passed keeps_most_ids: none
+    before the first one passes. Empty if dbt may not query them.
 
     name  the staging model
 #}

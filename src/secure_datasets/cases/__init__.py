@@ -1,1 +1,1 @@
-"""Cases of access: given rows, and which rows each user sees of them."""
+"""Cases of access: given rows, and the rows that each user sees."""

@@ -1,7 +1,7 @@
-"""E2, E3: what is not so of the seed `expected_access`, as the query of a data test.
+"""E2, E3: the query of a data test for false expectations in `expected_access`.
 
-Macros render the rows of datasets. Here stand the query around them, the expectations
-that could not fail, and what each finding says.
+Macros render the rows of datasets. This module has the query around them, the checks
+for void expectations, and the text of each finding.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from secure_datasets.sql.writing import listed, named_keys, same, union
 Config = dict[str, Any]
 Ref = Callable[[str], Any]
 SEES, SEES_NOT, MASKED = "sees", "does not see", "masked:"
-# What every finding says of its expectation; beside it stand who, and what is found.
+# The columns of a finding from its expectation; the user and the finding follow.
 SAID = ("called", "resource_type", "resource", "object", "expects", "reason")
 RESOURCE = ("resource_type", "resource", "object")
 SUBJECT = ("subject_type", "subject")
 # The findings about users, in the order of the columns of the data test.
 FOUND = ("called as subject", *SAID[1:5], "found", "user_id", "reason")
 NOBODY = "cast(null as bigint)"
-# What is found of users who are in an expectation.
+# The findings about users in an expectation, each with its condition.
 WRONG = {
     "sees it": f"is_seen and expects = '{SEES_NOT}'",
     "does not see it": f"not is_seen and expects != '{SEES_NOT}'",
@@ -35,17 +35,19 @@ STRANGER = "sees it, and is in no expectation"
 
 
 class ExpectedAccess:
-    """Writes the query, from what macros render.
+    """Writes the query from the SQL that macros render.
 
-    It is rendered for each dataset, by its name: `rules`, as rules_on() returns them;
-    `rows`, those of its base with each of the users of `users_of_masks`; and `there`,
-    all rows of the base or query at the end of its chain.
+    The macros render, for each dataset by name:
+
+    - `rules`: the result of rules_on()
+    - `rows`: the rows of its base, joined with each user of `users_of_masks`
+    - `there`: all rows of the base or query at the end of its chain
     """
 
     chain_of = staticmethod(plan.chain_of)
 
     def users_of_masks(self, name: str) -> str:
-        """Return the query for the users of whom a dataset's masks are expected."""
+        """Return the query for the users in expectations about a dataset's masks."""
         return (
             "select distinct subjects.user_id, true as is_live from subjects inner join"
             f" expectations on {same('subjects', 'expectations', SUBJECT)} where"
@@ -62,13 +64,14 @@ class ExpectedAccess:
         is_login: str,
         rendered: Mapping[str, Mapping[str, Any]],
     ) -> str:
-        """Return one row for each expectation that is not so, or void, and each user.
+        """Return the query: one row for each false or void expectation and user.
 
-        today     SQL for the day on which expectations are judged
+        today     SQL for the day of judgement
         tables    the raw tables
-        is_login  SQL: whether a subject is the login name of one of the users
+        is_login  SQL: whether a subject is the login name of a row of `users`
+        rendered  the SQL from macros, by dataset; see the class
         """
-        # The raw table whose rows a key names.
+        # For each key, the raw table that it refers to.
         raw_of = {
             key: referred
             for table in tables.values()
@@ -115,7 +118,7 @@ def _texts(names: Iterable[str]) -> str:
 
 
 def _expectations(seed: Any) -> str:
-    """Return the lines of the seed, as they are meant."""
+    """Return the query for the lines of the seed, trimmed and with derived columns."""
     called = "coalesce(case when trim(dataset) is not null then 'dataset' end, 'tier')"
     return f"""select
     concat_ws(' ', subject_type, subject) as called,
@@ -137,7 +140,7 @@ from {seed}"""
 
 
 def _subjects(users: Any, roles: Any, is_login: str) -> str:
-    """Return the users that each subject stands for."""
+    """Return the query for the users of each subject."""
     subject = listed(SUBJECT, "expectations")
     return f"""select distinct
 {subject},
@@ -167,7 +170,7 @@ where expectations.subject_type in ('group', 'role')"""
 def _expected(
     about: Mapping[str, str], relation: Any, keys: Iterable[str], *more: str
 ) -> str:
-    """Return the rows of a relation that expectations are about, with more columns."""
+    """Return the query for a relation's rows in expectations, with more columns."""
     ((kind, name),) = about.items()
     named = named_keys(keys, "source")
     columns = [
@@ -186,7 +189,10 @@ left semi join expectations
 
 
 def _objects(name: str, ids: Mapping[str, tuple[Any, str]]) -> str:
-    """Return the expected objects of a tier of which each key is the id of a row."""
+    """Return the query for the existing expected objects of a tier.
+
+    Each key of the tier is the id of a raw row.
+    """
     joins: list[str] = []
     parts: list[str] = []
     for key, (relation, column) in ids.items():
@@ -206,7 +212,7 @@ from expectations
 where expectations.resource_type = 'tier' and expectations.resource = '{name}'"""
 
 
-# The columns of those who see a masked value, for where no dataset has a mask.
+# The columns of `masked` without rows, in case no dataset has a mask.
 NO_MASK = """select
     cast(null as string) as resource,
     cast(null as string) as object,
@@ -223,7 +229,7 @@ def _masked(
     rows: str,
     there: str,
 ) -> list[str]:
-    """Return the rows of users with each column of a dataset that a mask is put on."""
+    """Return a query for each masked column: the users and rows that get a mask."""
     ruling, puts = plan.ruling_dataset(name, config), dict[str, list[str]]()
     for rule in rules:
         if rule["is_mask"]:
@@ -242,7 +248,7 @@ where {" or ".join(terms)}"""
     ]
 
 
-# Each user whom an expectation is about, with what is.
+# One row for each user in an expectation, with the actual access.
 JUDGED = f"""select
 {listed([*SAID, "masked_column"], "expectations")},
     subjects.user_id,
@@ -265,7 +271,7 @@ group by
 
 
 def _wrong() -> list[str]:
-    """Return what users see against an expectation, each with what is found."""
+    """Return the queries for expectations that are false for a user."""
     return [
         _finding("judged", found, "judged.user_id", f"where {is_wrong}")
         for found, is_wrong in WRONG.items()
@@ -273,7 +279,7 @@ def _wrong() -> list[str]:
 
 
 def _strangers() -> str:
-    """Return who sees an object that is for those alone who are expected to."""
+    """Return the query for users without an expectation who see an `only` object."""
     joins = f"""inner join shown
     on {same("expectations", "shown", RESOURCE)}
 left anti join (select * from judged where expects != '{SEES_NOT}') as expected
@@ -285,7 +291,7 @@ where expectations.subject_type = 'only'"""
 
 
 def _finding(relation: str, found: str, user: str, rest: str) -> str:
-    """Return findings of one kind, as all are told."""
+    """Return the query for findings of one kind, with the common columns."""
     columns = [f"{sql_text(found)} as found", f"{user} as user_id"]
     return f"""select
 {listed(SAID, relation)},
@@ -295,7 +301,7 @@ from {relation}
 
 
 def _void(config: Config, today: str) -> list[str]:
-    """Return the expectations that could not fail, or not hold, with what is wrong."""
+    """Return the queries for expectations that can't fail, or can't hold."""
     datasets, tiers = (_texts(config[part]) for part in ("datasets", "tiers"))
     masked = [
         f"{name}.{parts[1]}"
@@ -342,12 +348,12 @@ def _void(config: Config, today: str) -> list[str]:
 
 
 def _absent(found: str, relation: str, columns: Iterable[str], where: str) -> str:
-    """Return the expectations about what a relation has not."""
+    """Return the query for expectations without a matching row in a relation."""
     joined = f"left anti join {relation}\n    on"
     joined += f" {same('expectations', relation, columns)}\nwhere {where}"
     return _finding("expectations", found, NOBODY, joined)
 
 
 def expected_access(adapter: BaseAdapter) -> ExpectedAccess:
-    """Return what writes the query about the seed `expected_access`."""
+    """Return the writer of the query about the seed `expected_access`."""
     return ExpectedAccess()

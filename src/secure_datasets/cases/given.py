@@ -1,4 +1,4 @@
-"""Given rows as relations of the quick engine: what is left out has defaults."""
+"""Given rows as relations of the quick engine; omitted columns get defaults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from secure_datasets.engines.duckdb import Rows
 from secure_datasets.sql import spelling
 
 Values = dict[str, str | None]
-# What people call rows by, beside their ids.
+# The columns that may name a row, besides its id.
 CALLED = ("login_name", "name")
 DEFAULTS = {
     "is_active": "true",
@@ -25,7 +25,7 @@ DEFAULTS = {
 
 
 class Given:
-    """The relations that a case gives, by name, and the ids of its users."""
+    """The given relations of a case, by name, and the ids of its users."""
 
     def __init__(self, case: Case, kept: Kept) -> None:
         self.case, self.kept = case, kept
@@ -47,7 +47,7 @@ class Given:
                 self.relations[name] = _rows(columns, rows)
 
     def user(self, called: str) -> int | None:
-        """Return the id of a user by id or login name; none if none is given."""
+        """Return the id of a given user, by id or name; none if not exactly one."""
         found = self._named("users", called)
         return int(found) if found and found.lstrip("-").isdigit() else None
 
@@ -64,7 +64,10 @@ class Given:
             yield row, values
 
     def _raw(self, table: str, rows: list[tuple[Row, Values]]) -> Rows:
-        """Return the rows of a raw table, each judged and with its defaults."""
+        """Return the rows of a raw table, checked and with defaults.
+
+        Raises CaseProblem for a wrong row, or a table that the project lacks.
+        """
         entry = self.tables[table]
         if rows and table in self.absent:
             raise CaseProblem(
@@ -84,7 +87,7 @@ class Given:
         return Rows(columns, lines)
 
     def _check_whole(self, row: Row, table: str, values: Values) -> None:
-        """Raise if a row has not what no default could be right for."""
+        """Raise CaseProblem if a row lacks a value that has no possible default."""
         entry = self.tables[table]
         needed = [column for column in entry["required"] if values.get(column) is None]
         for column in needed:
@@ -112,7 +115,7 @@ class Given:
         return found
 
     def _named(self, table: str, called: str) -> str | None:
-        """Return the id of a given row, by its id or by what people call it."""
+        """Return the id of a given row, by its id or name; none if not exactly one."""
         found = {
             str(values["id"])
             for _, values in self.raw.get(table, ())
@@ -130,7 +133,10 @@ class Given:
     def _columns_of(
         self, name: str, rows: Sequence[Row]
     ) -> tuple[str, Mapping[str, str]]:
-        """Return the relation of a seed or model, and its columns with their types."""
+        """Return the relation of a seed or model, and its columns with their types.
+
+        Raises CaseProblem for an unknown name, or an undocumented type.
+        """
         where = rows[0].where if rows else self.case.where
         for seed in self.kept.seeds:
             if seed.name == name:
@@ -153,7 +159,7 @@ class Given:
 
 
 def _called(table: str, values: Values) -> Values:
-    """Return what a row is called that says nothing about it."""
+    """Return the default name and login name of a row."""
     called = f"{table[:-1]} {values['id']}"
     return {"name": called, "login_name": called.replace(" ", "")}
 

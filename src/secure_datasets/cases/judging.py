@@ -36,10 +36,10 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True)
 class Failure:
-    """What is not as a case expects: of one row, seen or not, or one value of it.
+    """A failed expectation about one row, seen or not, or about one value in it.
 
-    why    the gates as `why` tells of them
-    rules  where the rules stand that decide
+    why    the lines about the gates, from `why`
+    rules  the deciding rules, with file and line
     """
 
     case: Case
@@ -69,19 +69,19 @@ class World:
 
     @cached_property
     def package(self) -> Package:
-        """The product's macros over these rows."""
+        """Return the product's macros over these rows."""
         state = State(Path(), b"", self.kept.state, None)
-        # Spark writes rows as JSON itself.
+        # Spark itself writes rows as JSON.
         written = as_json if isinstance(self.engine, DuckDB) else None
         return Package(state, self.engine, written, is_resolved=True)
 
     @property
     def config(self) -> dict[str, Any]:
-        """The project's checked config."""
+        """Return the project's checked config."""
         return self.kept.state["documents"]["secure_datasets"]["config"]
 
     def _check_taken(self) -> None:
-        """Raise if staging rejects a given row, which then would give no right."""
+        """Raise CaseProblem if staging rejects a given row: it would give no right."""
         for table, rows in self.given.raw.items():
             key = self.given.tables[table]["key"]
             rejected = self.engine.ask(
@@ -96,7 +96,7 @@ class World:
                     raise CaseProblem(row.where, f"{table} rejects the row: {flaw}")
 
     def shown(self, dataset: str, user: int, columns: Iterable[str]) -> list[Line]:
-        """Return what a user sees of a dataset."""
+        """Return the rows of a dataset that a user sees, with some columns."""
         listed = ", ".join(f"`{column}`" for column in columns) or "1 as the_row"
         return self.package["rows_of"](
             f"select {listed} from {self.relations[PREFIX + dataset]}"
@@ -104,7 +104,7 @@ class World:
         )
 
     def is_there(self, dataset: str, keys: Mapping[str, str | None]) -> bool:
-        """Whether a row is there, whoever may see it."""
+        """Whether a row exists, whoever may see it."""
         ruling = plan.chain_of(dataset, self.config)[-1]
         entry = self.config["datasets"][ruling]
         if "query" in entry:
@@ -116,7 +116,7 @@ class World:
         return bool(self.engine.ask(query))
 
     def why(self, dataset: str, user: int, keys: Keys) -> dict[str, Any]:
-        """Return what `why` answers; raise `QuestionError` if the row is nowhere."""
+        """Return the answer of `why`; raise QuestionError if the row does not exist."""
         self.package.printed.clear()
         self.package.why(
             str(user), dataset=dataset, row={**keys} or None, format="json"
@@ -127,7 +127,7 @@ class World:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What has come of cases: what fails, and the cases that could not fail."""
+    """The result of cases: the failures, and the cases that can't be judged."""
 
     failures: list[Failure]
     problems: list[CaseProblem]
@@ -141,14 +141,14 @@ def quick_engine() -> DuckDB:
 def judged(
     cases: Iterable[Case], kept: Kept, engine: Callable[[], Any] = quick_engine
 ) -> Outcome:
-    """Return what has come of cases.
+    """Judge cases; return their outcome.
 
-    engine  gives what works out the relations: for each other rows that are given
+    engine  returns a new engine; it is called once for each change of the given rows
     """
     outcome, world, made = Outcome([], []), None, ""
     for case in cases:
         try:
-            # Cases of one file mostly share their rows, and come one after another.
+            # Consecutive cases of one file mostly share their rows.
             if world is None or case.world != made:
                 world, made = World(case, kept, engine()), case.world
             found = [
@@ -189,7 +189,10 @@ class _Judge:
         return CaseProblem(where or self.expected.where, sentence)
 
     def failures(self) -> Iterator[Failure]:
-        """Yield what is not as it is expected."""
+        """Yield the failures of the expectation.
+
+        Raises CaseProblem for an expectation that can't be judged.
+        """
         seen = [(row, *self._parts(row)) for row in self.expected.seen]
         hidden = [(row, *self._parts(row)) for row in self.expected.hidden]
         named = dict.fromkeys(c for _, _, values in seen for c in values)
@@ -227,7 +230,10 @@ class _Judge:
                         )
 
     def _parts(self, row: Row) -> tuple[Keys, Keys]:
-        """Return the key of an expected row, and the values it is to have."""
+        """Return the key and the expected values of a row.
+
+        Raises CaseProblem for an unknown column, or a missing part of the key.
+        """
         values = dict(row.values)
         if ONE_KEY in values:
             if len(self.key) != 1:
@@ -256,11 +262,11 @@ class _Judge:
         return all(_alike(line[column], value) for column, value in keys.items())
 
     def _check_is_there(self, row: Row, keys: Keys, is_shown: bool) -> None:
-        """Raise if no given row has a key: then nobody could see it."""
+        """Raise CaseProblem if no given row has a key: then nobody could see it."""
         if is_shown or self.world.is_there(self.expected.dataset, keys):
             return
         try:
-            # What is not active or hidden with its parent is there, for nobody to see.
+            # An inactive row, or one hidden with its parent, exists: nobody sees it.
             self.world.why(self.expected.dataset, self.user, keys)
         except QuestionError as problem:
             said = str(problem).removeprefix("why: ").rstrip(".")
@@ -278,11 +284,11 @@ class _Judge:
         )  # fmt: skip
 
     def _places(self, closed: str | None, column: str) -> Iterator[str]:
-        """Yield the rules that decide, each with the line where it stands."""
+        """Yield the deciding rules, each with its file and line."""
         config, document = self.world.config, self.world.kept.state["documents"]
         places = document["secure_datasets"]["places"]
         if not places:
-            # A macro of the project made the config: no line says where a rule stands.
+            # A macro of the project made the config, so the lines of rules are unknown.
             return
         ruling = plan.ruling_dataset(self.expected.dataset, config)
         policies = enumerate(config.get("policies") or ())
@@ -301,7 +307,7 @@ class _Judge:
 
 
 def _lines(answer: dict[str, Any], of_masks: bool) -> Iterator[str]:
-    """Yield what `why` says of the gates, or of the masks, in a few lines."""
+    """Yield the lines of `why` about the gates, or about the masks, shortened."""
     if of_masks:
         for note in [
             *answer["masks"],
@@ -327,7 +333,7 @@ def _text(value: Any) -> str | None:
 
 
 def _alike(found: Any, wanted: str | None) -> bool:
-    """Whether a value is as it is written: a number by what it is, others as text."""
+    """Whether a value equals its spelling: numbers by value, all else as text."""
     if wanted is None or not isinstance(found, int | float) or isinstance(found, bool):
         return _text(found) == wanted
     try:

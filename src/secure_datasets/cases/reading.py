@@ -29,7 +29,7 @@ EXPECT_KEYS = ("user", "dataset", "sees", "does_not_see", "only")
 
 
 class CaseProblem(Exception):
-    """A case that says nothing that could hold or fail; the message says where."""
+    """A case that can neither hold nor fail; the message begins with its place."""
 
     def __init__(self, where: str, sentence: str) -> None:
         super().__init__(f"{where}: {sentence}")
@@ -46,9 +46,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a user sees of a dataset. `seen` and `hidden` are keys, or keys and values.
+    """The rows that a user is expected to see, or not to see, in a dataset.
 
-    A key that is no mapping is the value of the dataset's one key column.
+    A row of `seen` has its key, and perhaps values; a row of `hidden` has only its key.
+    A row that is no mapping is the value of the dataset's only key column.
     """
 
     where: str
@@ -61,7 +62,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Case:
-    """One case: the rows that are given, by table, and what is expected of them."""
+    """One case: the given rows, by table, and the expectations."""
 
     where: str
     name: str
@@ -75,7 +76,7 @@ class Case:
         return repr([(t, [dict(row.values) for row in rows]) for t, rows in tables])
 
 
-# Stands for the one key of a dataset, whatever its name.
+# Stands for the only key column of a dataset, whatever its name.
 ONE_KEY = ""
 
 
@@ -85,7 +86,7 @@ class _File:
     document: Document = field(default_factory=Document)
 
     def at(self, place: Place) -> str:
-        """Return where a place stands: `tests/access/tests.yml:12`."""
+        """Return the file and line of a place: `tests/access/tests.yml:12`."""
         return f"{self.name}:{self.document.line(place) or 1}"
 
     def stop(self, place: Place, sentence: str) -> CaseProblem:
@@ -93,7 +94,7 @@ class _File:
 
 
 def read_cases(paths: Iterable[Path], folder: Path) -> list[Case]:
-    """Return the cases of files, in their order; raise what is wrong with one."""
+    """Return the cases of files, in their order; raise CaseProblem for a mistake."""
     found = []
     for path in paths:
         inside = path.is_relative_to(folder)
@@ -189,7 +190,7 @@ def _row(file: _File, place: Place, row: Any, may_be_key: bool = False) -> Row:
 
 
 def _text(value: Any) -> str | None:
-    """Return a value as it is written."""
+    """Return a value in the spelling of YAML."""
     if isinstance(value, bool):
         return str(value).lower()
     return None if value is None else str(value)

@@ -1,4 +1,4 @@
-"""What cases print: of each that fails one screen."""
+"""Prints failing cases, one screen each."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from secure_datasets.cases.judging import Failure
 
-# So many rows of one case are shown whole; the others are counted.
+# The number of failures of one case that are printed; further ones are counted.
 SHOWN = 3
 
 
 def lines_of(failures: Iterable[Failure]) -> Iterator[str]:
-    """Yield the lines that say what fails and why, case by case."""
+    """Yield the lines about each failure and its reason, case by case."""
     by_case: dict[str, list[Failure]] = {}
     for failure in failures:
         by_case.setdefault(failure.case.name, []).append(failure)

@@ -1,7 +1,7 @@
 """Checks a config: each mistake is a sentence with entry, key and line.
 
-What a key may hold, the schema says. Here stands what entries must be to each other,
-and to the models, as far as their documentation is known.
+The schema checks the value of each key. This module checks entries against each other
+and against the models, as far as these are documented.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from secure_datasets.sql import days, expressions, inference, spelling
 from secure_datasets.sql import function_calls as calls
 from secure_datasets.sql.expressions import ExpressionProblem, Scope
 
-# Of a policy, what says whom it is for: one of these.
+# The keys of a policy for its roles; a policy has exactly one.
 WHOM = ("role", "except", "shown_to")
 TIME_OF_A_LINE = (
     "'{key}' must stand beside 'shown_to', for the whole mask: for a line that begins"
@@ -34,10 +34,10 @@ RIGHTS = ("tier", "keys", "second_side", "unchecked", "switch", "visible_to")
 
 @dataclass(frozen=True)
 class Models:
-    """What dbt knows of the project: the columns of each model and seed, with types.
+    """The project's models and seeds in dbt: their columns, with types.
 
-    A model that is not documented has no columns here; `is_known` is false where dbt
-    knows no models at all. `tags` has the columns of each model that have some.
+    An undocumented model has no columns here. `is_known` is false if dbt knows no
+    models at all. `tags` has only columns with tags, by model.
     """
 
     columns: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Models:
     tags: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
 
     def tags_of(self, name: str, column: str) -> frozenset[str]:
-        """Return the tags of a column by the documentation of its model."""
+        """Return the tags of a column in its model's documentation."""
         return self.tags.get(name, {}).get(column, frozenset())
 
     def of(self, name: str) -> Mapping[str, str | None]:
@@ -54,19 +54,19 @@ class Models:
 
 
 def check(document: Document, models: Models) -> dict[str, Any]:
-    """Return the config that macros get, or raise all that is wrong with it."""
+    """Return the config for macros, or raise ConfigProblems with all its mistakes."""
     return _Checker(document, models).config()
 
 
 def _known_keys(model: type[BaseModel]) -> list[str]:
-    """Return the keys of an entry, those first that it needs."""
+    """Return the keys of an entry, its required keys first."""
     fields = model.model_fields.items()
     ordered = sorted(fields, key=lambda item: not item[1].is_required())
     return [item.alias or name for name, item in ordered]
 
 
 def _model_of(path: Path, values: Any) -> type[BaseModel]:
-    """Return what the schema says of an entry at a place."""
+    """Return the schema's model for the entry at a place."""
     if not path:
         return schema.Config
     part, *rest = path
@@ -102,28 +102,28 @@ class _Checker:
         self.document = document
         self.values = document.values
         self.models = models
-        # By relation and hierarchy, what relationships call its levels.
+        # By relation and hierarchy, the relationships' names for levels.
         self.levels: dict[tuple[str, str | None], dict[str, int]] = {}
         self.problems: list[ConfigProblem] = []
-        # The column of which a policy on a tag is checked.
+        # The column for the current check of a policy on a tag.
         self.of_column: str | None = None
-        # Datasets with a mistake, or over one: the chain below them may have no end.
+        # Datasets with a mistake, or over such a dataset: their chain may be endless.
         self.broken: set[str | None] = set()
 
     @contextmanager
     def _apart(self) -> Iterator[None]:
-        """Note a mistake, and go on with what stands apart from it."""
+        """Note a mistake, and continue with independent checks."""
         try:
             yield
         except ConfigProblem as problem:
             self.problems.append(problem)
         except (AttributeError, LookupError, TypeError, ValueError):
-            # The checks rely on what those before them found to be right.
+            # A check may fail on values that an earlier check has found wrong.
             if not self.problems:
                 raise
 
     def _end(self) -> None:
-        """Raise all that is noted; what comes next relies on there being nothing."""
+        """Raise ConfigProblems if there are mistakes: later checks rely on none."""
         if self.problems:
             raise ConfigProblems(self.problems)
 
@@ -170,7 +170,7 @@ class _Checker:
     # The schema
 
     def _check_shapes(self) -> None:
-        """Check what decides by which keys an entry is read."""
+        """Check datasets with a switch: keys of a rule belong into its cases."""
         datasets = self.values.get("datasets")
         for name, dataset in (datasets if isinstance(datasets, dict) else {}).items():
             if not isinstance(dataset, dict) or "switch" not in dataset:
@@ -190,14 +190,14 @@ class _Checker:
             schema.Config.model_validate(self.values)
         except ValidationError as error:
             found = [self._said(each) for each in error.errors()]
-            # What is written says more of a place than what is missing there.
+            # A mistake in a written key comes before a missing key.
             for _, problem in sorted(found, key=lambda item: item[0]):
                 known = {(each.entry, each.problem) for each in self.problems}
                 if (problem.entry, problem.problem) not in known:
                     self.problems.append(problem)
 
     def _said(self, error: Any) -> tuple[tuple[int, int, int], ConfigProblem]:
-        """Return a mistake that the schema finds, and which come first."""
+        """Return a mistake from the schema, with its sort key."""
         path = tuple(
             step for step in error["loc"] if step not in ("<base>", "<query>", "[key]")
         )
@@ -241,7 +241,7 @@ class _Checker:
         )
 
     def _at(self, path: Path) -> Any:
-        """Return what the document has at a place."""
+        """Return the document's value at a place."""
         value = self.values
         for step in path:
             value = value[step]
@@ -258,7 +258,7 @@ class _Checker:
         )
 
     def _has_name(self, path: Path) -> bool:
-        """Whether a policy says whom it is for and what it is on."""
+        """Whether a policy has a valid role, if it has one, and a valid resource."""
         policy = self.values["policies"][path[1]]
         has_role = isinstance(policy.get("role", ""), str | dict)
         resource = policy.get("resource")
@@ -275,7 +275,7 @@ class _Checker:
         key: str | None = None,
         entry: str | None = None,
     ) -> None:
-        """Check that the columns are there."""
+        """Check that the columns exist."""
         known = set(columns)
         for name in names:
             if name not in known:
@@ -288,7 +288,7 @@ class _Checker:
                 )
 
     def _check_model(self, path: Path, name: str, key: str) -> None:
-        """Check that a model or seed is there."""
+        """Check that a model or seed exists."""
         if self.models.is_known and name not in self.models.columns:
             self.fail(
                 path,
@@ -335,7 +335,7 @@ class _Checker:
                 )
 
     def _check_dataset(self, name: str) -> None:
-        """Check a dataset by itself, and what it is declared over."""
+        """Check a dataset by itself, and its base."""
         path, dataset = ("datasets", name), self.values["datasets"][name]
         entry, columns = f"dataset '{name}'", dataset["columns"]
         if "user_id" in columns:
@@ -370,14 +370,14 @@ class _Checker:
             self._check_rule(path, dataset, columns)
 
     def _check_not_off(self, path: Path, name: str) -> None:
-        """Check that a dataset that is needed is not switched off."""
+        """Check that a needed dataset is not switched off."""
         if name in self.document.switched_off:
             self.fail(path, f"needs the dataset '{name}', which is switched off")
 
     def _check_layer(
         self, name: str, dataset: dict[str, Any], rights: list[str], below: str
     ) -> None:
-        """Check a dataset over another secure dataset: what that shows is its tier."""
+        """Check a dataset over a secure dataset `below`, whose rows act as its tier."""
         path = ("datasets", name)
         for key in rights:
             self.fail(
@@ -405,7 +405,7 @@ class _Checker:
                 )
 
     def _check_renamed(self, path: Path, before: str | None) -> None:
-        """Check that no dataset has the name that another one had."""
+        """Check that `renamed_from` is no current name, and occurs once."""
         datasets, path = self.values["datasets"], (*path, "renamed_from")
         if before in datasets:
             self.fail(path, f"'renamed_from' names '{before}', which is there still")
@@ -418,7 +418,7 @@ class _Checker:
             )
 
     def _check_view_authorization(self, path: Path, dataset: dict[str, Any]) -> None:
-        """Check a dataset that obeys view_outcomes, and so must the one below it."""
+        """Check a dataset with `view_authorization`; the dataset below needs it too."""
         if not dataset.get("view_authorization"):
             return
         path = (*path, "view_authorization")
@@ -493,7 +493,7 @@ class _Checker:
     def _check_unchecked(
         self, path: Path, rule: dict[str, Any], columns: list[str]
     ) -> None:
-        """Check the columns of a rule for which no right is asked on purpose."""
+        """Check the columns of a rule that deliberately need no right."""
         self._check_columns(path, list(rule["unchecked"]), columns)
         sides = [rule, *filter(None, [rule.get("second_side")])]
         keys = {column for side in sides for column in side["keys"].values()}
@@ -539,7 +539,7 @@ class _Checker:
         self._check_columns(path, keys.values(), columns)
 
     def _by_schema(self, path: Path, kind: Any, value: Any) -> None:
-        """Check one value by what the schema says of its kind."""
+        """Check one value by the schema's kind."""
         from pydantic import TypeAdapter
 
         try:
@@ -552,9 +552,9 @@ class _Checker:
     # Policies
 
     def _make_policies_of_tags(self) -> None:
-        """Put masks of columns in the place of the policies on tags.
+        """Replace the policies on tags by masks of columns.
 
-        Whatever follows knows the masks alone.
+        All later steps know only the masks.
         """
         policies = self.values.get("policies", [])
         if not any(map(tags.of_policy, policies)):
@@ -609,14 +609,14 @@ class _Checker:
             self._is_sql((*path, "mask", kind), masks)
             try:
                 found = expressions.read(str(masks[kind]))
-                # A decimal without digits is of any.
+                # A decimal without digits stands for every decimal.
                 if named not in (tags.DEFAULT, "decimal"):
                     expressions.check_mask(found, named)
             except ExpressionProblem as problem:
                 self.fail((*path, "mask"), str(problem).replace("{key}", "mask"))
         made = []
         for name, dataset in self.values["datasets"].items():
-            # Of a view whose rules act below it, its own do not.
+            # If the rules of a view act below it, its own rules do not act.
             if name in self.broken or plan.ruling_dataset(name, self.values) != name:
                 continue
             found = tags.of_dataset(name, self.values, self.models)
@@ -635,7 +635,7 @@ class _Checker:
         return made
 
     def _mask_by_type(self, path: Path, name: str, column: str, masks: Any) -> Any:
-        """Return the mask for a column, by its type where it has several."""
+        """Return the mask for a column, by the column's type if there are several."""
         if not isinstance(masks, dict):
             return masks
         documented = self._types(name).get(column)
@@ -667,7 +667,7 @@ class _Checker:
         self.of_column = None
 
     def _check_whom(self, path: Path, policy: dict[str, Any], entry: str) -> None:
-        """Check that a policy says once whom it is for."""
+        """Check that a policy names its roles exactly once."""
         said = [key for key in WHOM if key in policy]
         if not said:
             self.fail(path, "the key 'role' is missing", entry)
@@ -691,7 +691,7 @@ class _Checker:
         policy: dict[str, Any],
         taken: dict[tuple[Any, ...], list[dict[str, Any]]],
     ) -> None:
-        """Check one policy, and that no other says the same at the same time."""
+        """Check one policy; none for the same role or order may overlap it in time."""
         name, column = plan.parts_of(policy["resource"])
         datasets = self.values["datasets"]
         self._check_not_off((*path, "resource"), name)
@@ -727,7 +727,7 @@ class _Checker:
         if is_mask:
             is_again = f"the column has a mask with the 'mask_order' {order} already"
         elif policy.get("as") == "restrictive":
-            # Each of them must be true.
+            # Several restrictive policies are allowed: each must be true.
             return
         said = (
             policy["resource"],
@@ -740,7 +740,7 @@ class _Checker:
         taken.setdefault(said, []).append(bounds)
 
     def _check_condition(self, path: Path, policy: dict[str, Any], name: str) -> None:
-        """Check a policy on a dataset: which rows the role sees, and may write."""
+        """Check the keys of a policy on a dataset."""
         is_restrictive = policy.get("as") == "restrictive"
         if "except" in policy and not is_restrictive:
             self.fail(
@@ -765,7 +765,7 @@ class _Checker:
     def _check_mask(
         self, path: Path, policy: dict[str, Any], column: str, dataset: dict[str, Any]
     ) -> None:
-        """Check a policy on a column: what the role gets in its place."""
+        """Check the keys of a policy on a column."""
         self._check_columns((*path, "resource"), [column], dataset["columns"])
         if column in dataset["unique_key"]:
             self.fail(
@@ -803,7 +803,7 @@ class _Checker:
         column: str | None,
         is_mask: bool,
     ) -> None:
-        """Check the condition and the mask by what a parser reads."""
+        """Check the SQL of the condition, the mask and the lines of `shown_to`."""
         types = self._types(name)
         scope = self._scope(name)
         of_reader = replace(scope, reader=self._attributes(name))
@@ -836,7 +836,7 @@ class _Checker:
     def _check_reads_of_mask(
         self, place: Path, sql: str, name: str, column: str | None
     ) -> None:
-        """Check that a mask shows no unmasked value of another masked column."""
+        """Check that a mask shows no unmasked value of a further masked column."""
         policies = self.values["policies"]
         masked = {
             other
@@ -865,7 +865,7 @@ class _Checker:
     ) -> bool:
         """Check a condition or mask; return whether it has a correlated subquery.
 
-        becomes  the type of the column that a mask stands for, if it is known
+        becomes  the type of the masked column, if it is known
         """
         try:
             found = expressions.read(sql)
@@ -885,7 +885,10 @@ class _Checker:
         return is_correlated
 
     def _is_sql(self, place: Path, entry: dict[str, Any]) -> bool:
-        """Whether a value is more than a constant that YAML has read as it stands."""
+        """Whether a value needs a check as SQL: all but the boolean of a condition.
+
+        Raises ConfigProblem for a boolean that is not spelled true or false.
+        """
         key = place[-1]
         value = entry[key]
         if not isinstance(value, bool):
@@ -900,7 +903,7 @@ class _Checker:
         return key == "mask"
 
     def _scope(self, name: str) -> Scope:
-        """Return what the expressions about a dataset may name."""
+        """Return the names that expressions about a dataset may use."""
         dataset = self.values["datasets"][name]
         steps = set(plan.STEPS)
         for security in self.values.get("row_security", []):
@@ -922,9 +925,10 @@ class _Checker:
         )
 
     def _attributes(self, name: str) -> frozenset[str] | None:
-        """Return the attributes of the reader; no names if any may be one.
+        """Return the attributes of the reader; an empty set if any name may be one.
 
-        Where something of a dataset is called as the reader is, that is meant.
+        None without a reader, or if `reader` is the dataset or a column of it: this
+        meaning has priority.
         """
         reader = self.values.get("reader")
         columns = self.values["datasets"][name]["columns"]
@@ -933,7 +937,7 @@ class _Checker:
         return frozenset(self.models.of(reader["relation"]))
 
     def _check_reader(self) -> None:
-        """Check where the attributes of the reader stand."""
+        """Check the relation with the reader's attributes, and its key."""
         if reader := self.values.get("reader"):
             self._check_model(("reader", "relation"), reader["relation"], "relation")
             path = ("reader", "key")
@@ -1004,7 +1008,7 @@ class _Checker:
                 self._check_ways(start)
 
     def _check_ways(self, start: str) -> None:
-        """Check that one of the ways to each relation is the shortest."""
+        """Check that the shortest path to each relation is unique."""
         links = self.values.get("relationships", [])
         for end in plan.ambiguous_ends(start, self.values):
             number = max(
@@ -1018,7 +1022,7 @@ class _Checker:
             )
 
     def _check_relation(self, path: Path, name: str, relation: dict[str, Any]) -> None:
-        """Check a model or seed that the star is made of."""
+        """Check a model or seed of the star."""
         self._check_model(path, name, "relations")
         documented = self.models.of(name)
         for column in relation["columns"]:
@@ -1034,7 +1038,7 @@ class _Checker:
             self.fail((*path, "levels"), "'levels' names a column twice")
 
     def _columns_of_relation(self, path: Path, name: str) -> dict[str, str]:
-        """Return the columns of a relation of the star."""
+        """Return the columns of a relation of the star; raise if it is unknown."""
         relations = self.values.get("relations", {})
         if name not in relations:
             self.fail(
@@ -1063,7 +1067,7 @@ class _Checker:
             )
 
     def _check_relationship(self, path: Path, link: dict[str, Any]) -> None:
-        """Check a relationship: columns of a relation to the same, or to a key."""
+        """Check a relationship: from columns to equal columns, or to a key."""
         entry, near, far = self.document.entry(path), link["from"], link["to"]
         if len(far) != 1:
             self.fail((*path, "to"), "must have either 'dataset' or 'row_security'")
@@ -1113,7 +1117,7 @@ class _Checker:
             )
 
     def _check_level(self, path: Path, near: dict[str, Any]) -> None:
-        """Check that a relationship's hierarchy and level are of its columns."""
+        """Check that a relationship's hierarchy and level fit its columns."""
         name = near["dataset"]
         relation = self.values["relations"][name]
         hierarchy = relation.get("hierarchy")
@@ -1131,10 +1135,11 @@ class _Checker:
     def _check_known_level(
         self, path: Path, near: dict[str, Any], relation: dict[str, Any]
     ) -> int | None:
-        """Check a level by the relation's; return which it is, if only its name says.
+        """Check a level against the relation's levels.
 
-        A level is called by its declared name or, where levels have none, by one of its
-        columns. Any other name is the file's own.
+        The name of a level is its declared name or, without names, one of its columns.
+        Any further name is the file's own: then return the number of the level of the
+        joined columns, if known, and else none.
         """
         name, joined, level = near["dataset"], near["join_columns"], near["level"]
         columns, names = plan.levels_of(relation), plan.level_names(relation)
@@ -1168,7 +1173,7 @@ class _Checker:
         return secured if known is None else None
 
     def _check_named_once(self, path: Path, near: dict[str, Any], secured: int) -> None:
-        """Check that a file's own names of levels and a relation's levels are pairs."""
+        """Check that a file's own names of levels are one-to-one with the levels."""
         place = (near["dataset"], near.get("hierarchy"))
         levels, level = self.levels.setdefault(place, {}), near["level"]
         for other, at in levels.items():
@@ -1182,7 +1187,7 @@ class _Checker:
         levels[level] = secured
 
     def _check_dataset_in_star(self, name: str, dataset: dict[str, Any]) -> None:
-        """Check what a dataset reads of the star, and how that is restricted."""
+        """Check a dataset's query of the star, or the restrictions on its base."""
         path, entry = ("datasets", name), f"dataset '{name}'"
         if "query" in dataset:
             self._check_query(path, entry, dataset)
@@ -1262,7 +1267,7 @@ class _Checker:
     def _check_measure(
         self, path: Path, entry: str, column: str, measure: str, fact: str | None
     ) -> None:
-        """Check a measure; what it names must be its fact's, or a dimension's."""
+        """Check a measure: its columns must be its fact's, or a dimension's."""
         relations = self.values.get("relations", {})
         place = (*path, "measures", column)
         key = f"query.measures.{column}"
@@ -1287,7 +1292,7 @@ class _Checker:
     def _check_measure_of_tags(
         self, path: Path, entry: str, column: str, measure: str, fact: str
     ) -> None:
-        """Check that a mask is on a measure of a column that is masked by its tag."""
+        """Check that a measure over a column with a masked tag has a mask."""
         name = path[1]
         policies = self.document.values.get("policies", [])
         masked = {tag for tag in map(tags.of_policy, policies) if tag}
@@ -1305,7 +1310,7 @@ class _Checker:
                 )
 
     def _check_not_open(self, name: str) -> None:
-        """Check that what is visible to everyone is under some rule."""
+        """Check that a dataset visible to everyone has a rule."""
         dataset = self.values["datasets"][name]
         if "visible_to" not in dataset or "base" not in dataset:
             return
@@ -1324,7 +1329,7 @@ class _Checker:
             )
 
     def _as_macros_have_it(self) -> dict[str, Any]:
-        """Return the config with its SQL as Spark is to get it."""
+        """Return the config with its SQL as Spark gets it."""
         made = dict(self.values)
         if "policies" in made:
             made["policies"] = [_as_read(policy) for policy in made["policies"]]
@@ -1342,9 +1347,10 @@ class _Checker:
 
 
 def _as_read(policy: dict[str, Any]) -> dict[str, Any]:
-    """Return a policy, or a line of one, as macros get it.
+    """Return a policy, or a line of `shown_to`, as macros get it.
 
-    Its roles are names as staging trims them, or ids, and its SQL is as Spark gets it.
+    Names of roles are trimmed as in staging, groups are ids, and SQL is as Spark gets
+    it.
     """
     made = dict(policy)
     for key in ("condition", "mask", "where"):
@@ -1361,7 +1367,7 @@ def _as_read(policy: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_read_measures(dataset: dict[str, Any]) -> dict[str, Any]:
-    """Return a dataset whose measures are as Spark is to get them."""
+    """Return a dataset with its measures as Spark gets them."""
     measures = dataset.get("query", {}).get("measures")
     if not measures:
         return dataset

@@ -1,9 +1,9 @@
-"""Where the config stands: its file, the line of each of its lines, and its names.
+"""Finds the config's file, the source line of each of its lines, and lost names.
 
-The product's document is a block of a Jinja macro; what a root project adds is the text
-of one. Both are rendered before they are read. Jinja makes nothing of what it does not
-know, and of its own comments, so both are refused. What is undefined is found by
-rendering the macro once more, in a Jinja that stops there.
+The product's document is a block of a Jinja macro; a root project's additions are the
+text of a macro. Both are rendered before they are read. Jinja silently drops undefined
+names and its own comments, so both are refused. A second rendering, with a Jinja that
+stops at an undefined name, finds the name.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from secure_datasets.config.reading import read
 
 PACKAGE = "secure_datasets"
 MACRO = "secure_datasets_config"
-# The macro of a root project with what it adds; dbt may know it by its adapter too.
+# The macro with a root project's additions; an adapter's prefix is possible too.
 ADDED = f"default__{MACRO}"
-# What the code of a macro that is rendered once more is called in tracebacks.
+# The file name, in tracebacks, of a macro that is rendered once more.
 CODE = "<the config>"
-# Stands where something is lost, to see which key has it: a character without a use.
+# Replaces each lost part, to find its key: an otherwise unused character.
 MARK = "\ue000"
 COMMENT = (
     "a Jinja comment, which is gone before the text is read: write a YAML comment, or"
@@ -44,11 +44,11 @@ class Source:
 
     file: str | None = None
     macro: str = ""
-    # The line of the file on which the macro's text begins.
+    # The first line of the macro's text in the file.
     begins: int = 1
 
     def refuse_lost(self, context: Any) -> None:
-        """Raise if Jinja silently takes something out of the document."""
+        """Raise ConfigError if Jinja silently drops a part of the document."""
         from secure_datasets.config.errors import ConfigError
 
         if not self.macro or context is None:
@@ -68,10 +68,10 @@ class Source:
         raise ConfigError(told([self._placed(problem, self.begins + line - 1)]))
 
     def _refuse_cycle(self, context: Any) -> None:
-        """Raise if a rule reads a secure dataset, directly or through models.
+        """Raise ConfigError if a rule reads a secure dataset, directly or via models.
 
-        Each secure dataset renders the whole document, so it depends on whatever any
-        rule refers to.
+        Each secure dataset renders the whole document, so it depends on the references
+        of all rules.
         """
         from secure_datasets.config.errors import ConfigError
 
@@ -91,7 +91,7 @@ class Source:
 
         def called(name: str) -> Callable[..., Any]:
             def call(*arguments: Any, **options: Any) -> Any:
-                # What a macro refers to, dbt has it note with the model.
+                # dbt records the references of a macro with the model.
                 before = len(noted())
                 made = context[name](*arguments, **options)
                 read = noted()[before:]
@@ -107,7 +107,7 @@ class Source:
         manifest = getattr(context.get("ref"), "manifest", None)
         if manifest is None:
             return
-        # Whatever renders the document can't be read by it either.
+        # A rule can't read the model that renders the document either.
         model = getattr(context["ref"], "model", None)
         own = getattr(model, "name", "")
         macros = {name: called(name) for name in _macros_called(self.macro, context)}
@@ -135,7 +135,7 @@ class Source:
         return self._placed(problem, self._line(problem.line, text))
 
     def place(self, line: int | None, text: str) -> str:
-        """Return where a line of the document stands: `line 12 of <file>`."""
+        """Return the place of a line of the document: `line 12 of <file>`."""
         return self._place(self._line(line, text))
 
     def _line(self, line: int | None, text: str) -> int | None:
@@ -174,22 +174,22 @@ def _line_map(macro: str, text: str) -> tuple[int, ...]:
     for mine, other, size in matcher.get_matching_blocks():
         for offset in range(size):
             lines[mine + offset] = first + other + offset
-    # A line that rendering has changed stands after the one before it.
+    # A line that rendering has changed follows the line before it.
     for number, line in enumerate(lines):
         lines[number] = line or (lines[number - 1] + 1 if number else first)
     return tuple(lines)
 
 
 def line_in_macro(macro: str, text: str, line: int) -> int:
-    """Return the line of a macro from which a line of its document was rendered."""
+    """Return the source line in a macro for a line of its rendered document."""
     lines = _line_map(macro, text)
     return lines[min(line, len(lines)) - 1]
 
 
 def _tokens(macro: str) -> Iterator[tuple[int, str, str, bool]]:
-    """Return the line, kind and text of what a macro is made of.
+    """Yield the line, kind and text of each token of a macro.
 
-    And whether it stands in a block that the macro assigns.
+    The last item: whether the token is in a block that the macro assigns.
     """
     tag: list[tuple[str, str]] = []
     # A macro without a block is the document itself.
@@ -210,14 +210,14 @@ def _tokens(macro: str) -> Iterator[tuple[int, str, str, bool]]:
 
 
 def comments(macro: str) -> Iterator[int]:
-    """Return the lines on which comments begin in the blocks that a macro assigns."""
+    """Yield the first line of each comment in the blocks that a macro assigns."""
     for line, kind, _, is_in_block in _tokens(macro):
         if kind == "comment_begin" and is_in_block:
             yield line
 
 
 def with_marks(macro: str) -> str:
-    """Return a macro with a mark in the place of each comment in such blocks."""
+    """Return a macro with a mark instead of each comment in such blocks."""
     return "".join(
         text
         if not (is_in_block and kind.startswith("comment"))
@@ -229,12 +229,12 @@ def with_marks(macro: str) -> str:
 
 
 def way_to_a_dataset(name: str, manifest: Any, own: str = "") -> list[str]:
-    """Return the models from one to a secure dataset that it reads; empty if none.
+    """Return the path from a model to a secure dataset that it reads; empty if none.
 
-    `own` is a further model that counts as one.
+    `own` is a further model that counts as a secure dataset.
 
-    While dbt parses, the models that it has parsed know what they refer to; the others
-    are looked at in their files.
+    While dbt parses, a parsed model has its references; the file of an unparsed model
+    is read for them.
     """
     ways, known = [[name]], {name}
     refs = _refs_of_models(manifest)
@@ -250,7 +250,7 @@ def way_to_a_dataset(name: str, manifest: Any, own: str = "") -> list[str]:
 
 
 def _macros_called(macro: str, context: Any) -> set[str]:
-    """Return the macros of people that the document of a macro calls."""
+    """Return the macros that the document of a macro calls, without built-ins."""
     block = _block(macro)
     try:
         tree = block or get_environment(None, capture_macros=False).parse(macro)
@@ -265,9 +265,10 @@ def _macros_called(macro: str, context: Any) -> set[str]:
 
 
 def _refs_of_models(manifest: Any) -> Callable[[str], list[str]]:
-    """Return what says which models a model refers to, or a source stands for.
+    """Return a function from a model's name to the models and sources that it reads.
 
-    A source is called by both of its names.
+    A source over a model's relation leads to this model. The name of a source is
+    `<source>.<table>`.
     """
     every = getattr(manifest, "nodes", {}).values()
     built = [node for node in every if node.resource_type in ("model", "snapshot")]
@@ -304,7 +305,7 @@ def _relation_of(node: Any, name: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=1024)
 def _refs_in(text: str) -> list[str]:
-    """Return the models that a text refers to by constants."""
+    """Return the models in a text's calls of ref() with a constant name."""
     try:
         template = get_environment(None, capture_macros=False).parse(text)
     except jinja2.TemplateSyntaxError:
@@ -320,7 +321,7 @@ def _refs_in(text: str) -> list[str]:
 
 
 def _marked_entry(document: str | None) -> tuple[str, str]:
-    """Return the entry and, as messages name it, the key of the first mark."""
+    """Return the entry and the quoted key of the first mark."""
     try:
         found = read(document or "")
     except ConfigProblem:
@@ -329,7 +330,7 @@ def _marked_entry(document: str | None) -> tuple[str, str]:
         if MARK in text and None not in path:
             key = next((step for step in reversed(path) if isinstance(step, str)), "")
             entry = entry_of(path)
-            # A policy is named by its role and resource, if it has them.
+            # The name of a policy has its role and resource, if both are there.
             with suppress(KeyError, TypeError):
                 entry = entry_of(path, found.values)
             return entry.replace(MARK, ""), f"'{key}'"
@@ -337,11 +338,11 @@ def _marked_entry(document: str | None) -> tuple[str, str]:
 
 
 class _LostName(Exception):
-    """A name that stands for nothing, where Jinja would write nothing."""
+    """An undefined name, which Jinja would drop silently."""
 
 
 class _Lost(jinja2.StrictUndefined):
-    """What stands for nothing: to write it, or to look into it, stops."""
+    """An undefined value that raises when it is written or looked into."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -353,7 +354,7 @@ def _lost(name: Any, message: str) -> _LostName:
 
 
 class _Marked(jinja2.ChainableUndefined):
-    """What stands for nothing, where it is to be seen."""
+    """An undefined value that is written as a mark."""
 
     def __str__(self) -> str:
         return MARK
@@ -363,7 +364,7 @@ class _Marked(jinja2.ChainableUndefined):
 
 
 class _Read(Exception):
-    """The macro has come to where the document is read."""
+    """Raised when the macro hands on its document."""
 
     def __init__(self, document: Any = None) -> None:
         super().__init__()
@@ -380,11 +381,11 @@ class _Adapter:
         return getattr(self.adapter, name)
 
     def secure_datasets(self) -> _Adapter:
-        """Return what macros call to have the document read."""
+        """Return the object with the `read` that macros call."""
         return self
 
     def read(self, document: Any, *_: Any) -> NoReturn:
-        """Come to the end."""
+        """Stop the macro, and keep the document."""
         raise _Read(document)
 
 
@@ -396,7 +397,10 @@ def _end(document: Any = None) -> NoReturn:
 def _program(
     macro: str, undefined: type[jinja2.Undefined]
 ) -> tuple[jinja2.Template, nodes.Template] | None:
-    """Return what a macro does, in a Jinja that makes this of what is undefined."""
+    """Return a macro's compiled and parsed body, with a class for undefined names.
+
+    None if the text can't be parsed, or has no macro.
+    """
     environment = get_environment(None, capture_macros=False)
     environment.undefined = undefined
     try:
@@ -414,7 +418,7 @@ def _program(
 
 
 def _run(template: jinja2.Template, context: Any) -> str | None:
-    """Return the document that a macro hands on to be read, or that it renders."""
+    """Return the document that a macro hands to `read`, or that it renders."""
     own = {"return": _end, "adapter": _Adapter(context.get("adapter"))}
     try:
         parts = template.root_render_func(template.new_context({**context, **own}))
@@ -424,7 +428,7 @@ def _run(template: jinja2.Template, context: Any) -> str | None:
 
 
 def rendered(macro: str, context: Any) -> str | None:
-    """Return a macro's document with a mark in the place of each undefined name."""
+    """Return a macro's document with a mark instead of each undefined name."""
     program = _program(macro, _Marked)
     try:
         return _run(program[0], context) if program else None
@@ -433,9 +437,9 @@ def rendered(macro: str, context: Any) -> str | None:
 
 
 def undefined_name(macro: str, context: Any) -> tuple[str, int] | None:
-    """Return the first name in a macro that stands for nothing, with its line.
+    """Return the first undefined name in a macro, with its line; else none.
 
-    What a macro that it calls makes of a name is not looked into.
+    Undefined names inside called macros are not searched.
     """
     program = _program(macro, _Lost)
     if program is None:
@@ -454,7 +458,7 @@ def undefined_name(macro: str, context: Any) -> tuple[str, int] | None:
 
 
 def _spelled_at(body: nodes.Template, name: str, line: int) -> str:
-    """Return a name with what stands before it, as the macro spells it."""
+    """Return a name with its qualifiers, as the macro spells it."""
     for node in body.find_all((nodes.Getattr, nodes.Getitem)):
         if node.lineno == line and _last(node) == name:
             return _spelled(node)
@@ -482,7 +486,7 @@ def _spelled(node: nodes.Node) -> str:
 
 
 def source_of(manifest: Any, root: str | None, added: Any = None) -> Source:
-    """Return where the product's document stands, or what a macro adds to it."""
+    """Return the source of the product's document, or of a root project's additions."""
     macros = getattr(manifest, "macros", {})
     macro = added or macros.get(f"macro.{PACKAGE}.{MACRO}")
     if macro is None:
@@ -496,12 +500,12 @@ def source_of(manifest: Any, root: str | None, added: Any = None) -> Source:
 
 @cache
 def is_misspelt(name: str) -> bool:
-    """Say whether a macro is called nearly as the config is."""
+    """Whether the name of a macro is nearly the config's."""
     return bool(get_close_matches(name, (MACRO, ADDED), cutoff=0.95))
 
 
 def not_taken(manifest: Any, added: Any) -> Iterator[str]:
-    """Yield a sentence for each macro that looks like a config and is not the one."""
+    """Yield a sentence for each macro that looks like the config, but is not read."""
     for macro in getattr(manifest, "macros", {}).values():
         is_config = macro.name == MACRO or macro.name.endswith(f"__{MACRO}")
         if (
@@ -520,15 +524,15 @@ def not_taken(manifest: Any, added: Any) -> Iterator[str]:
 def is_noticed(manifest: Any, added: Any) -> bool:
     """Whether dbt has parsed the datasets with the macro that adds to the config.
 
-    It parses only what has changed, and does not see that a new macro takes the place
-    of the product's own.
+    dbt parses only changed files, and does not notice that a new macro overrides the
+    product's own.
     """
     macro = getattr(manifest, "macros", {}).get(f"macro.{PACKAGE}.{MACRO}")
     return added is None or macro is None or added.unique_id in macro.depends_on.macros
 
 
 def _root(manifest: Any, macro: Any) -> str:
-    """Return the folder that a macro's file path begins at."""
+    """Return the root folder of a macro's file path."""
     for file in getattr(manifest, "files", {}).values():
         if macro.unique_id in getattr(file, "macros", ()):
             return file.path.project_root
@@ -536,7 +540,7 @@ def _root(manifest: Any, macro: Any) -> str:
 
 
 def _begins(root: Path, macro: Any) -> int:
-    """Return the line of its file on which a macro begins."""
+    """Return the first line of a macro in its file."""
     try:
         text = (root / macro.original_file_path).read_text(encoding="utf-8")
     except OSError:

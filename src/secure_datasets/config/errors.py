@@ -1,4 +1,4 @@
-"""How dbt is stopped with a sentence."""
+"""The errors that stop dbt with a sentence."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dbt_common.exceptions import CompilationError
 
 
 class SentenceError(CompilationError):
-    """What a sentence tells. It belongs to no model, whichever is rendered."""
+    """An error with one sentence. It belongs to no model, whichever is rendered."""
 
     def add_node(self, node: Any = None) -> None:
-        """Name no model: the sentence says where the mistake is."""
+        """Name no model: the sentence contains the place of the mistake."""
 
 
 class ConfigError(SentenceError):

@@ -1,8 +1,8 @@
 """How each raw table is loaded: `vars: feeds:` of dbt_project.yml, read and checked.
 
 A feed is one entry for a raw table. `default` holds for each table without an entry of
-its own. A table without any feed is loaded as the contract says: changed rows are
-appended, and nothing is deleted.
+its own. A table without any feed is loaded by the contract: changed rows are appended,
+and nothing is deleted.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ KINDS = ("appended", "log", "snapshots", "current", "periods")
 TIMESTAMP, POSITION = "timestamp", "position"
 EPOCHS = ("epoch_seconds", "epoch_millis", "epoch_micros")
 LOADED = "sf_date_created"
-# Between which moments a right holds.
+# The columns with the limits of a right's time.
 LIMITS = ("valid_from", "valid_until")
-# What a loader's tables have in the place of a feed's keys.
+# For each known loader, the keys of its feeds.
 PRESETS: dict[str, dict[str, Any]] = {
     "fivetran": {
         "kind": "current",
@@ -40,7 +40,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "kind": "periods",
         "valid_from": "_fivetran_start",
         "valid_to": "_fivetran_end",
-        # It is false on each version that has an end; on one without, the row is gone.
+        # It is false on each version with an end; without an end, the row is deleted.
         "deleted_when": "not coalesce(try_cast(_fivetran_active as boolean), false)"
         " and coalesce(try_cast(_fivetran_end as timestamp)"
         " >= timestamp '9999-01-01 00:00:00', true)",
@@ -57,7 +57,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "deleted_when": "__deleted",
         "moment": "__source_ts_ms",
         "moment_in": "epoch_millis",
-        # It says the same as __deleted.
+        # It has the same meaning as __deleted.
         "ignores": ["__op"],
     },
     "dms": {
@@ -73,14 +73,14 @@ PRESETS: dict[str, dict[str, Any]] = {
     "snowflake_stream": {
         "kind": "log",
         "deleted_when": "`METADATA$ACTION` = 'DELETE'",
-        # An update, or a row that is deleted and inserted again between two takings.
+        # An update, or a row that is deleted and inserted again between two reads.
         "before_when": "`METADATA$ACTION` = 'DELETE'",
     },
 }
 
 
 class FeedProblem(Exception):
-    """What is wrong with the feeds, as a sentence without its end."""
+    """A mistake in the feeds, as a sentence without its full stop."""
 
 
 def _column(value: Any) -> str:
@@ -200,7 +200,7 @@ class Feed(Entry):
 
 @dataclass(frozen=True)
 class LoaderColumn:
-    """A column by which a known loader says that a row is deleted."""
+    """A known loader's column that marks a row as deleted."""
 
     column: str
     loader: str
@@ -218,14 +218,14 @@ def loader_columns() -> tuple[LoaderColumn, ...]:
 
 @cache
 def limit_columns() -> dict[str, str]:
-    """Return the names of columns that limit rights, each with what it says."""
+    """Return the names of columns that limit rights, each with its limit."""
     text = Path(__file__).with_name("limits.yml").read_text(encoding="utf-8")
     known = yaml.safe_load(text)
     return {column: limit for limit in LIMITS for column in known[limit]}
 
 
 def limit_of(column: str) -> str | None:
-    """Return which limit of a right a column's name says, however it is spelled."""
+    """Return the limit of a right that a column's name means, in any spelling."""
     return _folded_limits().get(_folded(column))
 
 
@@ -239,9 +239,9 @@ def _folded(column: str) -> str:
 
 
 def limits_of(value: Any, name: str) -> list[str]:
-    """Return the limits in time that the feed of a table which gives rights declares.
+    """Return the time limits that the feed of a table with rights declares.
 
-    value  what `vars: feeds:` says, which nobody has checked yet
+    value  the unchecked value of `vars: feeds:`
     """
     feeds = value if isinstance(value, Mapping) else {}
     own, default = feeds.get(name), feeds.get(DEFAULT)
@@ -256,9 +256,9 @@ def limits_of(value: Any, name: str) -> list[str]:
 
 
 def read_feeds(value: Any, tables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the feed of each raw table that has one, as macros need it.
+    """Return the feed of each raw table that has one, in the form for macros.
 
-    value   what `vars: feeds:` says
+    value   the value of `vars: feeds:`
     tables  the raw tables, with their columns
 
     Raises FeedProblem.
@@ -287,7 +287,7 @@ def read_feeds(value: Any, tables: Mapping[str, Any]) -> dict[str, dict[str, Any
 
 
 def mistakes(value: Any, tables: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the feeds: the first mistake of each table's."""
+    """Return the mistakes in the feeds: the first one of each table's feed."""
     parts: list[Any] = [value]
     if isinstance(value, Mapping):
         default = {DEFAULT: value[DEFAULT]} if DEFAULT in value else {}
@@ -302,9 +302,9 @@ def mistakes(value: Any, tables: Mapping[str, Any]) -> list[str]:
 
 
 def _laid_on(default: Mapping[str, Any], own: Any, columns: Iterable[str]) -> Any:
-    """Return a table's own entry with what it takes from the default.
+    """Return a table's own entry, completed from the default.
 
-    A table that names its loader or kind is loaded in another way, and takes nothing.
+    An entry with its own `loader` or `kind` takes nothing from the default.
     """
     if not isinstance(own, Mapping) or {"loader", "kind"} & own.keys():
         return own
@@ -321,12 +321,12 @@ def _laid_on(default: Mapping[str, Any], own: Any, columns: Iterable[str]) -> An
 
 
 def _checked(name: str, entry: Any) -> Feed:
-    """Return a feed; raise what is wrong with it."""
+    """Return a feed; raise FeedProblem for a mistake."""
     if not isinstance(entry, Mapping):
         raise FeedProblem(f"feeds: {name}: must be a mapping of keys to values")
     entry = dict(entry)
     if isinstance(entry.get("reads"), Mapping):
-        # YAML takes these for more than names.
+        # YAML reads the keys `true` and `false` as booleans.
         names = {True: "true", False: "false"}
         entry["reads"] = {
             names[k] if isinstance(k, bool) else k: v for k, v in entry["reads"].items()
@@ -355,7 +355,7 @@ def _checked(name: str, entry: Any) -> Feed:
 
 
 def _said(error: ValidationError) -> str:
-    """Return the first mistake that the schema finds."""
+    """Return the first mistake from the schema."""
     found = error.errors()[0]
     path = [str(step) for step in found["loc"]]
     called = ".".join(path)
@@ -370,7 +370,7 @@ def _said(error: ValidationError) -> str:
 
 
 def _check_kind(name: str, feed: Feed) -> None:
-    """Raise what a feed says too much, or too little, for its kind."""
+    """Raise FeedProblem for a key that the feed's kind needs, or must not have."""
 
     def needs(keys: Iterable[str], why: str) -> None:
         for each in keys:
@@ -412,7 +412,7 @@ def _check_kind(name: str, feed: Feed) -> None:
 
 
 def _check_moment(name: str, feed: Feed) -> None:
-    """Raise what a feed says wrongly of how its moments are written."""
+    """Raise FeedProblem if `moment_in` does not fit the feed."""
     is_period = feed.kind == "periods"
     said = None
     if is_period and feed.moment_in == POSITION:
@@ -429,12 +429,12 @@ def _check_moment(name: str, feed: Feed) -> None:
 
 
 def _check_columns(name: str, feed: Feed, tables: Iterable[Mapping[str, Any]]) -> None:
-    """Raise a column that a feed renames, and that no table has."""
+    """Raise FeedProblem for a column in `columns` that no table has."""
     known = list(
         dict.fromkeys(column for table in tables for column in table["columns"])
     )
     for column, called in feed.columns.items():
-        # A table says so that it has no limit, whatever the default says.
+        # A null limit overrides the default: the table has no such limit.
         if column not in known and not (column in LIMITS and called is None):
             who = "no raw table has" if name == DEFAULT else f"{name} has not"
             raise FeedProblem(
@@ -444,7 +444,7 @@ def _check_columns(name: str, feed: Feed, tables: Iterable[Mapping[str, Any]]) -
 
 
 def _expression(name: str, called: str, text: str | None) -> Expression | None:
-    """Read an expression over the raw columns; raise what it must not have."""
+    """Read an expression over the raw columns; raise FeedProblem for a mistake."""
     from sqlglot import exp
 
     if text is None:
@@ -469,7 +469,7 @@ def _expression(name: str, called: str, text: str | None) -> Expression | None:
 
 
 def _names(found: Expression | None) -> set[str]:
-    """Return the columns that an expression names."""
+    """Return the names of the columns in an expression."""
     from sqlglot import exp
 
     columns = found.tree.find_all(exp.Column) if found else ()
@@ -477,7 +477,7 @@ def _names(found: Expression | None) -> set[str]:
 
 
 def _flag_of(found: Expression | None) -> tuple[str | None, bool]:
-    """Return the column that is the whole expression, and whether it is negated."""
+    """Return the column if it is the whole expression, and whether it is negated."""
     from sqlglot import exp
 
     tree = found.tree.unnest() if found else None
@@ -489,7 +489,7 @@ def _flag_of(found: Expression | None) -> tuple[str | None, bool]:
 
 
 def _as_macros_have_it(name: str, feed: Feed, table: Mapping[str, Any]) -> dict:
-    """Return a feed with what follows from it."""
+    """Return a feed in the form for macros; raise FeedProblem for a missing column."""
     columns = table["columns"]
     _check_columns(name, feed, [table])
     for column in ("id", "is_active", *(table["required"] or ())):
@@ -551,10 +551,10 @@ def problems_of(
     columns: Mapping[str, str],
     table: Mapping[str, Any],
 ) -> Iterator[str]:
-    """Yield what is wrong between a raw table and its feed, as sentences.
+    """Yield the contradictions between a raw table and its feed, as sentences.
 
-    columns  the raw table's columns with their types, as the metastore tells them
-    table    what the contract says of it
+    columns  the raw table's columns with their types, from the metastore
+    table    the table's entry in the contract
     """
     there = {column.lower(): kind for column, kind in columns.items()}
     sources = (
@@ -606,9 +606,9 @@ def problems_of_replica(
     feeds: Mapping[str, Mapping[str, Any]],
     tables: Mapping[str, Any],
 ) -> list[str]:
-    """Return what is wrong with the raw tables of a schema, as sentences.
+    """Return the problems of the raw tables in a schema, as sentences.
 
-    found  of each its columns with their types; None if it is not there
+    found  for each table its columns with their types; None if it does not exist
     """
     problems: list[str] = []
     if missing := [name for name, columns in found.items() if columns is None]:
@@ -626,16 +626,16 @@ def problems_of_replica(
 
 
 def told(problems: list[str], schema: str) -> str:
-    """Return the sentence that tells all problems of a replica at once."""
+    """Return one sentence with all problems of a replica."""
     several = "" if len(problems) == 1 else f" {len(problems)} things are wrong."
     lines = "".join(f"\n  - {problem}" for problem in problems)
     return f"The raw tables in {schema} can't be read as declared.{several}{lines}"
 
 
 def overlooked(name: str, known: LoaderColumn, gives_rights: bool = False) -> str:
-    """Return what to write about a loader's column that no feed reads.
+    """Return a sentence with the declaration for a loader's column that no feed reads.
 
-    gives_rights  whether the column may as well limit the right that a row gives
+    gives_rights  whether the table gives rights, which the column may also limit
     """
     declared = yaml.safe_dump(dict(known.declare), default_flow_style=True, width=1000)
     return (
@@ -652,7 +652,7 @@ def overlooked(name: str, known: LoaderColumn, gives_rights: bool = False) -> st
 
 
 def overlooked_limit(name: str, column: str) -> str:
-    """Return what to write about a column that limits rights unread."""
+    """Return a sentence with the declaration for an unread limit of rights."""
     limit = limit_of(column)
     says = "from" if limit == "valid_from" else "until"
     return (
@@ -668,7 +668,7 @@ NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
 TEXTS = ("string", "char", "varchar", "void")
 FRACTIONS = ("float", "double")
 TIMES = ("timestamp", "timestamp_ntz", "date")
-# Of which types a value of the contract's type can be read.
+# For each type of the contract, the raw types that it can be read from.
 READABLE = {
     "bigint": (*TEXTS, *NUMBERS, *FRACTIONS),
     "boolean": (*TEXTS, *NUMBERS, "boolean"),
@@ -679,7 +679,7 @@ READABLE = {
 
 
 WHOLE = re.compile(r"decimal\(\d+,\s*0\)")
-# How a type is read by no way over text; what is not here is read as text.
+# The readings that skip the conversion to text; a type without one is read as text.
 READINGS = {
     "bigint": dict.fromkeys(("tinyint", "smallint", "int"), "wider")
     | {"bigint": "same", "decimal": "whole", "double": "whole double"},
@@ -692,11 +692,11 @@ READINGS = {
 def readings_of(
     columns: Mapping[str, str], feed: Mapping[str, Any] | None, table: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Return how the columns of a raw table are read by their types.
+    """Return the reading of each column of a raw table by its type.
 
-    columns  the raw table's columns with their types, as the metastore tells them
+    columns  the raw table's columns with their types, from the metastore
 
-    A column that comes as text is left out, and one that a feed rewrites as text.
+    A column that is text, or that a feed rewrites as text, is left out.
     """
     there = {name.lower(): kind.lower() for name, kind in columns.items()}
     found: dict[str, str] = {}
@@ -715,7 +715,7 @@ def readings_of(
 
 
 def _is_rewritten(feed: Mapping[str, Any], column: str, wanted: str) -> bool:
-    """Whether a feed writes a column anew, as text."""
+    """Whether a feed rewrites a column as text."""
     reads = feed["reads"]
     if feed["has_clock"] and column == LOADED:
         return True
@@ -732,7 +732,7 @@ def _wrong_type(
     feed: Mapping[str, Any] | None,
     wanted: str,
 ) -> str | None:
-    """Return what is wrong with the type of a raw column, and what to write."""
+    """Return a sentence about a raw column's type if it is unreadable; else none."""
     plain = kind.lower().partition("(")[0].partition("<")[0]
     wanted = wanted.partition("(")[0]
     is_moment = bool(feed) and feed["has_clock"] and column == LOADED

@@ -1,10 +1,11 @@
 """Lays the config of a root project on the config of the product.
 
-Entries with a name are added, or change the product's entry of that name: the keys that
-are given take the place of the product's, and a key that is null takes the product's
-away. `false` switches one of the product's datasets off. Lists are appended, and so are
-the entries of files that either document names. The checks look at what comes out, and
-name the document that has the line.
+- A named entry is added, or changes the product's entry of the same name: its keys
+  replace the product's keys, and a null key removes the product's key.
+- `false` switches one of the product's datasets off.
+- A list is appended, and so are the entries of the files that either document names.
+
+The checks read the merged config, and name the document that has the line.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ OFF = "is switched off by 'false'"
 def lay_on(product: Document, added: Document, source: int = 1) -> Document:
     """Return the product's config with the entries of a second document.
 
-    `source` is the number of that: the root project's is the first.
+    `source` is the number of the second document: the root project's is 1.
     """
     layers = _Layers(product, added, source)
     for part, value in added.values.items():
@@ -32,7 +33,7 @@ def lay_on(product: Document, added: Document, source: int = 1) -> Document:
 
 
 class _Layers:
-    """The product's document, on which another one is laid part by part."""
+    """The product's document with a second document laid on it, part by part."""
 
     def __init__(self, product: Document, added: Document, source: int) -> None:
         self.added, self.source = added, source
@@ -62,7 +63,7 @@ class _Layers:
             self._move((part,), (part,))
 
     def _add_entry(self, part: str, name: Any, entry: Any) -> None:
-        """Add an entry with a name, or change the product's."""
+        """Add a named entry, or change the product's entry of the same name."""
         entries, path = self.config.values[part], (part, name)
         own = entries.get(name)
         if part == "datasets" and entry is False:
@@ -81,7 +82,10 @@ class _Layers:
             self._move(path, path)
 
     def _switch_off(self, name: Any) -> None:
-        """Take one of the product's datasets away."""
+        """Remove one of the product's datasets.
+
+        Raises ConfigProblem if the product has no such dataset.
+        """
         path = ("datasets", name)
         if name not in self.config.values["datasets"]:
             raise ConfigProblem(
@@ -96,7 +100,7 @@ class _Layers:
         self.config.switched_off.append(name)
 
     def _move(self, path: Path, to: Path) -> None:
-        """Take a place, and all below it, from the added document."""
+        """Take the lines of a place, and of all below it, from the added document."""
         config, size = self.config, len(path)
         for told in (config.lines, config.spelled):
             for place in [place for place in told if place[: len(to)] == to]:
@@ -108,7 +112,7 @@ class _Layers:
                 config.spelled[(*to, *place[size:])] = text
 
     def _said(self, place: Path, to: Path) -> None:
-        """Let the line of one place be the added document's."""
+        """Take the line of one place from the added document."""
         if place in self.added.lines:
             self.config.lines[to] = self.added.lines[place]
             self.config.said_by[to] = self.source

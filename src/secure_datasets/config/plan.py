@@ -1,6 +1,6 @@
-"""What the config's entries mean together: chains, ways through the star, restrictions.
+"""Derives facts from the config's entries: chains, paths in the star, restrictions.
 
-All functions take the config as macros have it, and change nothing.
+All functions take the config in the form for macros, and change nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from secure_datasets.sql import expressions
 Config = dict[str, Any]
 Dataset = dict[str, Any]
 Link = dict[str, Any]
-# The name of a role, or the id of a group: in the checked config and all that follows.
+# The name of a role, or the id of a group, in the checked config and everywhere after.
 Role = str | int
-# The role that every live user holds; no group's name is it.
+# The role that every live user holds; no group has this name.
 EVERYBODY = "*"
 
 PREFIX = "vw_secure_dataset_"
@@ -30,8 +30,8 @@ WHITE_SPACE = "".join(
         0x202F, 0x205F, 0x3000,
     )
 )  # fmt: skip
-# The steps of `restricted_rows` in their order, each with the question whether the
-# policies on a dataset and its row-security restrictions ask for it.
+# The steps of `restricted_rows` in their order. For each, a function of a dataset's
+# policies and row-security restrictions decides whether the step is needed.
 STEPS: dict[str, Callable[[dict[str, Any], list[Any]], Any]] = {
     "held_roles_of_users": lambda policies, _: policies["roles"],
     "tier_rows": lambda *_: True,
@@ -46,14 +46,14 @@ STEPS: dict[str, Callable[[dict[str, Any], list[Any]], Any]] = {
 
 
 def steps_of(policies: dict[str, Any], restrictions: list[Any]) -> list[str]:
-    """Return the steps that policies and restrictions ask for, in their order."""
+    """Return the steps that policies and restrictions need, in their order."""
     return [
         step for step, is_asked in STEPS.items() if is_asked(policies, restrictions)
     ]
 
 
 def parent_dataset(dataset: Dataset) -> str | None:
-    """Return the secure dataset that another one is declared over."""
+    """Return the secure dataset that is the base of a dataset; else none."""
     base = dataset.get("base")
     if isinstance(base, str) and base.startswith(PREFIX):
         return base.removeprefix(PREFIX)
@@ -61,7 +61,7 @@ def parent_dataset(dataset: Dataset) -> str | None:
 
 
 def ruling_dataset(name: str, config: Config) -> str:
-    """Return the dataset whose rows and rules another one shows."""
+    """Return the dataset whose rows and rules a dataset shows; it may be itself."""
     dataset = config["datasets"][name]
     below = parent_dataset(dataset)
     if dataset.get("view_authorization") and below:
@@ -70,7 +70,7 @@ def ruling_dataset(name: str, config: Config) -> str:
 
 
 def chain_of(name: str, config: Config) -> list[str]:
-    """Return the datasets whose rules act on a dataset's rows, the last over none."""
+    """Return the datasets whose rules act on a dataset's rows, from top to bottom."""
     name = ruling_dataset(name, config)
     parent = parent_dataset(config["datasets"][name])
     return [name, *(chain_of(parent, config) if parent else ())]
@@ -89,14 +89,14 @@ def tier_columns(dataset: Dataset, config: Config) -> list[str]:
 
 
 def trimmed(text: str) -> str:
-    """Return a text as staging trims it."""
+    """Return a text, trimmed as in staging."""
     return text.strip(WHITE_SPACE)
 
 
 def role_of(written: str | int | dict[str, int]) -> Role:
-    """Return the role that the config, a variable or a call writes.
+    """Return the role for its form in the config, a variable or a call.
 
-    A name is trimmed as staging trims the names of groups. `{group: 17}` is the id.
+    A name is trimmed as in staging. `{group: 17}` becomes the id.
     """
     if isinstance(written, dict):
         return int(written["group"])
@@ -104,18 +104,18 @@ def role_of(written: str | int | dict[str, int]) -> Role:
 
 
 def role_called(role: Role) -> str:
-    """Return what messages call a role."""
+    """Return the name of a role in messages."""
     return f"group {role}" if isinstance(role, int) else role
 
 
 def parts_of(resource: str) -> tuple[str, str | None]:
-    """Return the dataset and, of a mask, the column that a policy is on."""
+    """Return a policy's dataset and, for a mask, its column."""
     name, _, column = resource.partition(".")
     return name, column if "." in resource else None
 
 
 def readers_name(access_view: str) -> str:
-    """Return what the readers' view over an access view is called."""
+    """Return the name of the readers' view over an access view."""
     return access_view.removeprefix("vw_secure_")
 
 
@@ -126,7 +126,7 @@ def policies_of(name: str, config: Config) -> list[dict[str, Any]]:
 
 
 def roles_named_by(policy: dict[str, Any]) -> list[Role]:
-    """Return the roles that a policy is for, or spares; that of everybody is none."""
+    """Return the roles that a policy includes or excepts, without `*`."""
     lines = policy.get("shown_to") or [policy]
     written = policy.get("except") or [line["role"] for line in lines]
     roles = dict.fromkeys(map(role_of, written))
@@ -134,7 +134,7 @@ def roles_named_by(policy: dict[str, Any]) -> list[Role]:
 
 
 def called_for(policy: dict[str, Any], quote: str = "'") -> str:
-    """Return in words whom a policy is for."""
+    """Return the roles of a policy in words."""
     roles = roles_named_by(policy)
     if policy.get("role") and not roles:
         return "everybody"
@@ -145,7 +145,7 @@ def called_for(policy: dict[str, Any], quote: str = "'") -> str:
 
 
 def expressions_of(policy: dict[str, Any]) -> list[str]:
-    """Return the SQL that a policy says."""
+    """Return the SQL texts of a policy."""
     lines = policy.get("shown_to") or []
     said = [policy.get("condition"), policy.get("mask")]
     said += [line.get("where") for line in lines]
@@ -153,14 +153,16 @@ def expressions_of(policy: dict[str, Any]) -> list[str]:
 
 
 def roles_asked_by(policy: dict[str, Any], roles_view: str) -> list[Role]:
-    """Return the roles that a policy names, those in its subqueries included.
+    """Return the roles that a policy names, also in its subqueries.
 
-    These are compared with a column of the roles' view, which is given as SQL names it.
+    A subquery names a role by comparing it with a column of the roles' view.
+
+    roles_view  the view's name in SQL
     """
     found = dict.fromkeys(roles_named_by(policy))
     for text in expressions_of(policy):
         compared = expressions.roles_compared(expressions.read(text), roles_view)
-        # A name in SQL is compared as it stands, white space included.
+        # SQL compares a name exactly, white space included.
         found |= dict.fromkeys(
             role if isinstance(role, str) else role_of(role) for role in compared
         )
@@ -170,25 +172,31 @@ def roles_asked_by(policy: dict[str, Any], roles_view: str) -> list[Role]:
 def policies_on(
     name: str, config: Config, attributes: str = "", user: str = ""
 ) -> dict[str, Any]:
-    """Return what the policies say of a dataset, with the defaults filled in.
+    """Return the rules of a dataset's policies, with the defaults filled in.
 
-    `attributes` is SQL for the relation with the attributes of the reader, `user` for
-    whoever reads, without it the user of the row.
+    `attributes`: SQL for the relation with the attributes of the reader.
+    `user`: SQL for the reader; if empty, the user of the row.
 
-    `conditions`, the permissive rules, and `restrictive`, the others; `masks`, for each
-    masked column its rules, the highest order first; `roles`, for each role that they
-    name the field that tells whether a user holds it; `needs_role`, whether nobody
-    sees a row without one of them; `guarded`, the columns that stand in their SQL;
-    `is_authorized`, whether view authorization says for whom they hold. Then they are
-    those at the end of the chain: its own would be rules on a view. A rule is for who
-    holds one of its `roles` or, with `is_except`, for everybody else: that is everybody
-    where it has no roles. A mask is not put on where a rule of its `shown_to` is true.
-    It acts between its `valid_from` and `valid_until` alone, if it has them.
+    The result has:
+
+    - `conditions`: the permissive rules
+    - `restrictive`: the restrictive rules
+    - `masks`: for each masked column its rules, the highest order first
+    - `roles`: for each role in the rules, the field that is true if a user holds it
+    - `needs_role`: whether a user needs one of the roles to see any row
+    - `guarded`: the columns in the SQL of the rules
+    - `is_authorized`: whether view authorization decides which users they apply to;
+      the rules are then the ones at the end of the chain
+
+    A rule applies to users with one of its `roles`; with `is_except`, to users without
+    them, so to everybody if there are no roles. A mask does not act on a row if a line
+    of its `shown_to` is true. A rule with `valid_from` or `valid_until` acts only
+    between them.
     """
     ruling = ruling_dataset(name, config)
 
     def asked(text: str, may_be_null: bool) -> str:
-        """Return a condition, about the reader's attributes or not, as SQL of a row."""
+        """Return a condition as SQL of a row, with the reader's attributes resolved."""
         reader = config.get("reader")
         columns = config["datasets"][ruling].get("columns", [])
         is_hidden = expressions.READER in (ruling, *columns)
@@ -231,10 +239,10 @@ def policies_on(
 
 
 def known_masks(name: str, config: Config) -> dict[str, str]:
-    """Return the columns whose masked values follow from their own values alone.
+    """Return the columns whose masked values depend only on their own values.
 
-    With each, its mask: the only one, below other datasets too, and it reads nothing
-    but the column. What a query adds up is no value of a row, and has none.
+    With each column, its mask: the only one in the whole chain, and it reads only the
+    column. A query has no such columns: its measures are no values of a row.
     """
     texts: dict[str, set[str]] = {}
     while name:
@@ -255,7 +263,7 @@ def known_masks(name: str, config: Config) -> dict[str, str]:
 def _rule(policy: dict[str, Any], asked: Callable[[str, bool], str]) -> dict[str, Any]:
     """Return a policy as a rule, with the defaults filled in.
 
-    Its `condition` is SQL of a row, as `asked` makes it; `said` is what people wrote.
+    Its `condition` is SQL of a row, made by `asked`; `said` is the written condition.
     """
     shown_to = [
         {
@@ -293,12 +301,18 @@ def checks_of(
     attributes: str = "",
     user: str = "",
 ) -> list[dict[str, Any]] | None:
-    """Return what rows that a role writes must satisfy; none if it may write nothing.
+    """Return the checks on rows that a role writes; none if it may write nothing.
 
-    Its own condition, or that of everybody; and each restrictive one that is for who
-    holds no other role. Each has the `sql`, in which a clock says whether a rule holds
-    at all, and what it `says`. `user` is SQL for who writes; one that asks for
-    attributes of a writer whom nobody names `needs_user`.
+    The checks: the role's own conditions, or else everybody's; and each restrictive
+    rule that applies to a user with only this role.
+
+    `user`: SQL for the writer.
+
+    Each check has:
+
+    - `sql`: the condition, which compares the clock with the rule's times
+    - `says`: the condition in words
+    - `needs_user`: whether it reads attributes of the writer
     """
     policies = policies_on(name, config, attributes, user)
     own = [rule for rule in policies["conditions"] if rule["roles"] == [role]]
@@ -317,7 +331,7 @@ def checks_of(
 def _checked_by(
     rules: list[dict[str, Any]], clock: str, is_restrictive: bool = False
 ) -> dict[str, Any]:
-    """Return what one of the rules must say of a row, each in its own time."""
+    """Return a check that is true if one of the rules is, each in its own time."""
     terms = []
     for rule in rules:
         condition = rule["condition"] if rule["check"] else "true"
@@ -342,7 +356,7 @@ def _checked_by(
 
 
 def long_over(config: Config, days: int, clock: str) -> list[dict[str, str]]:
-    """Return the policies that end, each with SQL: whether it has for so many days."""
+    """Return the policies with an end; `is_over` is SQL: is the end `days` ago?"""
     found = []
     for policy in config.get("policies") or []:
         ends = times.bounds(policy)["valid_until"]
@@ -361,15 +375,15 @@ def long_over(config: Config, days: int, clock: str) -> list[dict[str, str]]:
 
 
 def text_digest(text: str, relation: str) -> str:
-    """Return the digest of a model's text, without the names of its own relation."""
+    """Return the digest of a model's text, without the name of its own relation."""
     without = text.replace(relation, "") if relation else text
     return sha256(without.encode()).hexdigest()
 
 
 def rules_in_time(name: str, config: Config) -> dict[str, Any]:
-    """Return when policies on a dataset, or on one that it is over, begin and end.
+    """Return the times when policies in a dataset's chain begin and end.
 
-    And a digest of what else of the config decides about its rows.
+    `said` is a digest of all entries of the config that decide about its rows.
     """
     chain = chain_of(name, config)
     policies = [policy for each in chain for policy in policies_of(each, config)]
@@ -385,21 +399,21 @@ def rules_in_time(name: str, config: Config) -> dict[str, Any]:
 
 
 def _sql(value: Any) -> str:
-    """Return a condition or a mask as SQL: YAML reads a bare true as more than text."""
+    """Return a condition or a mask as SQL; YAML reads a bare true as a boolean."""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def _is_constant(mask: str) -> bool:
-    """Whether a mask shows everybody the same, so that no value comes through."""
+    """Whether a mask is a constant, so that it reveals no value."""
     return expressions.constant(expressions.read(mask).tree) is not None
 
 
 def _role_fields(roles: list[Role]) -> dict[Role, str]:
-    """Return what each role's field of `held_roles` is called: as it, on one line.
+    """Return for each role its field of `held_roles`: the role's name on one line.
 
-    Spark finds a field whatever the case of its letters, so roles that are alike are
-    told apart by a number. Which letters beyond ASCII it takes for the same is not ours
-    to know.
+    Spark ignores the case of a field. So if two names differ only in case, all fields
+    get a number. All fields also get one if a name is not ASCII, because Spark's rules
+    for the case of further letters are unknown.
     """
     names = [" ".join(role_called(role).split()) for role in roles]
     are_alike = len({name.lower() for name in names}) < len(names)
@@ -423,7 +437,7 @@ def level_names(relation: dict[str, Any]) -> list[str]:
 
 
 def relationship_paths(start: str, config: Config) -> dict[str, list[Link]]:
-    """Return what can be joined to a relation, each by its shortest way."""
+    """Return the relations that can be joined to a relation, with shortest paths."""
     paths: dict[str, list[Link]] = {start: []}
     reached = [start]
     while reached:
@@ -438,7 +452,7 @@ def relationship_paths(start: str, config: Config) -> dict[str, list[Link]]:
 
 
 def ambiguous_ends(start: str, config: Config) -> list[str]:
-    """Return the relations to which two equally short ways lead."""
+    """Return the relations with two equally short paths from a relation."""
     ways = {start: 1}
     reached = {start}
     found = []
@@ -457,7 +471,10 @@ def ambiguous_ends(start: str, config: Config) -> list[str]:
 def paths_to_object(
     start: str, security: dict[str, Any], config: Config
 ) -> list[list[Link]]:
-    """Return the ways from a relation to a security object, the last link to itself."""
+    """Return the paths from a relation to a security object.
+
+    The last link of a path leads to the object itself.
+    """
     paths = relationship_paths(start, config)
     return [
         [*paths[link["from"]["dataset"]], link]
@@ -468,7 +485,7 @@ def paths_to_object(
 
 
 def columns_of_measures(dataset: Dataset, config: Config) -> list[list[str]]:
-    """Return the columns of dimensions that a query's measures name."""
+    """Return the columns of dimensions in a query's measures."""
     relations = config.get("relations", {})
     found = []
     for measure in (dataset.get("query", {}).get("measures") or {}).values():
@@ -482,13 +499,13 @@ def columns_of_measures(dataset: Dataset, config: Config) -> list[list[str]]:
 
 
 def star_query(dataset: Dataset, config: Config) -> dict[str, Any] | None:
-    """Return what a dataset reads of the star; none if it reads nothing of it.
+    """Return a dataset's reads of the star; none if it does not read the star.
 
-    `columns`: the relation and column of each dimension, those in measures included;
-    `selected`: of a query, for each of its columns the SQL and, where it needs one, the
-    alias;
-    `root`: the relation to which all others are joined, and whether that is a fact;
-    `roots`: all relations that could be it. There must be one.
+    - `columns`: the relation and column of each dimension, also in measures
+    - `selected`: for each column of a query its SQL and, if needed, its alias
+    - `root`: the relation that all further relations are joined to
+    - `has_fact`: whether the root is a fact
+    - `roots`: all candidates for the root; a valid dataset has exactly one
     """
     relations = config.get("relations") or {}
     selected = []
@@ -525,7 +542,7 @@ def star_query(dataset: Dataset, config: Config) -> dict[str, Any] | None:
 
 
 def _roots_of(candidates: list[str], used: list[str], config: Config) -> list[str]:
-    """Return the candidates from which all the relations used can be reached."""
+    """Return the candidates with a path to every used relation."""
     return [
         candidate
         for candidate in candidates
@@ -534,21 +551,24 @@ def _roots_of(candidates: list[str], used: list[str], config: Config) -> list[st
 
 
 def keys_name(security: dict[str, Any], suffix: str = "") -> str:
-    """Return what the relation with an object's keys is called in rendered SQL."""
-    # Spark would put a variable in the place of `${name}`, also in quotes.
+    """Return the name, in rendered SQL, of the relation with an object's keys."""
+    # Spark would replace `${name}` by a variable, even in quotes.
     name = security["unique_name"].replace("${", "$ {") + suffix
     return name if expressions.is_plain_name(name) else expressions.sql_name(name)
 
 
 def restrictions_on(dataset: Dataset, config: Config) -> list[dict[str, Any]]:
-    """Return which security objects restrict a dataset, and by which ways.
+    """Return the restrictions of a dataset by security objects.
 
-    Each has the `object`; the `path`, the relationships that lead to it from what the
-    dataset reads; `columns`, those of the dataset by which it restricts; `keys_name`,
-    the relation with the keys that a row must have, and `alias`, what that is called
-    where it is joined; or, of a dimension that only facts tie to the object, `ways`:
-    for each `fact` the `links` to the dimension and the `paths` to the object. An
-    object to which several ways lead restricts by each of them.
+    An object with several paths restricts by each path. A restriction has:
+
+    - `object`: the security object
+    - `path`: the relationships from the dataset's root to the object
+    - `columns`: the dataset's restricted columns
+    - `keys_name`: the relation with the keys that a row must have
+    - `alias`: the alias of this relation in the join
+    - `ways`: none; for a dimension that only facts tie to the object, for each `fact`
+      the `links` to the dimension and the `paths` to the object
     """
     query = star_query(dataset, config)
     found: list[dict[str, Any]] = []
@@ -581,10 +601,10 @@ def restrictions_on(dataset: Dataset, config: Config) -> list[dict[str, Any]]:
 def _through_facts(
     root: str, security: dict[str, Any], config: Config
 ) -> list[dict[str, Any]]:
-    """Return the restriction of a dimension that facts alone tie to the object.
+    """Return the restriction of a dimension that only facts tie to the object.
 
-    A member is seen through at least one fact that the user may see: a row of it that
-    leads to one of the user's keys by each of its ways.
+    A user sees a member if at least one fact has a row with it, and each path of this
+    fact leads from the row to one of the user's keys.
     """
     ways = []
     for fact, relation in config["relations"].items():
@@ -636,11 +656,11 @@ def _shows_secured_level(
 
 
 class _Lead(NamedTuple):
-    """How the rows of a relation are tied to an object's keys.
+    """The columns of a relation that tie its rows to an object's keys.
 
-    By `columns`. They are the key itself, so that the relation's higher levels are
-    above it, or only lead to it, so that all of the relation is below. `link` is the
-    relationship by which a way to the object begins there.
+    `is_key`: true if the columns are the key itself: the relation's higher levels are
+    above the key. False if they only lead to the key: the whole relation is below it.
+    `link`: the first relationship of the path to the object, if the path begins here.
     """
 
     columns: list[str]
@@ -651,12 +671,14 @@ class _Lead(NamedTuple):
 def _leads_of(
     relation: str, path: list[Link], security: dict[str, Any], config: Config
 ) -> list[_Lead]:
-    """Return how a relation that is joined by a path is tied to an object's keys.
+    """Return the leads of a relation, joined by a path, to an object's keys.
 
-    By its own ways to the object, and by what it is joined by, if those columns lead
-    the relation before it there. What hangs on a dimension by other columns that are
-    not above the secured level is reached from below. What hangs so on a fact is
-    another dimension.
+    - Each of the relation's own paths to the object is a lead.
+    - A lead of the previous relation is also a lead here, if its columns are among the
+      joined columns.
+    - If the previous relation is a dimension and a joined column is not above the
+      secured level, the joined columns are a lead from below. After a fact they are
+      none: the relation is a separate dimension.
     """
     leads = [
         _Lead(way[0]["from"]["join_columns"], len(way) == 1, way[0])
@@ -679,7 +701,7 @@ def _leads_of(
 
 
 def _is_above(column: str, lead: _Lead, relation: str, config: Config) -> bool:
-    """Whether a column is known to be at a higher level than the one secured."""
+    """Whether a column is known to be at a higher level than the secured one."""
     levels = levels_of(config["relations"][relation])
     level_of = {name: place for place, names in enumerate(levels) for name in names}
     if not lead.is_key or not {column, *lead.columns} <= level_of.keys():

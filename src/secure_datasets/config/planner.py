@@ -1,4 +1,4 @@
-"""What the config means to macros: the part that needs neither dbt nor a parser."""
+"""The plan of a checked config for macros; needs neither dbt nor, to load, a parser."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Planner:
         self.tier_columns = plan.tier_columns
 
     def name_the_row(self, texts: list[str], name: str) -> bool:
-        """Whether expressions call the row's own columns by the dataset's name."""
+        """Whether expressions qualify the row's own columns by the dataset's name."""
         return any(
             expressions.names_relation(expressions.read(text), name)
             for text in texts

@@ -1,4 +1,4 @@
-"""What is wrong with a config: a sentence, and the place that it is about."""
+"""The mistakes of a config: a sentence, and its place in the config."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Path = tuple[Any, ...]
 
 
 class ConfigProblem(Exception):
-    """A mistake: the entry that has it, what it is, and where it stands.
+    """A mistake: its entry, its sentence and its place.
 
-    Without a line, the place says it, as soon as the config's lines are known.
-    `source` is the document that has it: 0 is the product's, 1 the root project's, and
-    the files that these name follow.
+    Without a line, the line follows from the place once the config's lines are known.
+    `source` is the number of the document with the mistake: 0 the product's, 1 the root
+    project's, then the files that these name.
     """
 
     def __init__(
@@ -35,16 +35,16 @@ class ConfigProblem(Exception):
 
 
 class ConfigProblems(Exception):
-    """All that is wrong with a config."""
+    """All mistakes of a config."""
 
     def __init__(self, problems: Sequence[ConfigProblem]) -> None:
         super().__init__("; ".join(map(str, problems)))
-        # As they stand in each document.
+        # In the order of each document.
         self.problems = sorted(problems, key=lambda each: (each.source, each.line or 0))
 
 
 def told(problems: Sequence[str]) -> str:
-    """Return the sentence that tells all mistakes in a config at once."""
+    """Return one sentence with all mistakes of a config."""
     if len(problems) == 1:
         return f"secure_datasets_config: {problems[0]}."
     lines = "".join(f"\n  - {problem}." for problem in problems)
@@ -52,10 +52,10 @@ def told(problems: Sequence[str]) -> str:
 
 
 def entry_of(path: Path, config: Any = None, before: int = 0) -> str:
-    """Say which entry of the config a place belongs to.
+    """Return the name of the entry of the config at a place.
 
-    With a config, a policy is named by its role and resource too. An entry of a list is
-    counted from the one that follows `before` others.
+    With a config, the name of a policy includes its role and resource. The number of an
+    entry in a list does not count the first `before` entries.
     """
     if path[:1] == ("reader",):
         return "the reader"
@@ -80,7 +80,7 @@ def entry_of(path: Path, config: Any = None, before: int = 0) -> str:
 
 
 def _part_of_dataset(rest: list[Any]) -> str:
-    """Say which part of a dataset a place is in, if it has a name of its own."""
+    """Return the name of the part of a dataset at a place, if the part has one."""
     said = ""
     if rest[:2] == ["switch", "cases"] and len(rest) > 2:
         said, rest = f", case '{rest[2]}'", rest[3:]
@@ -92,7 +92,7 @@ def _part_of_dataset(rest: list[Any]) -> str:
 
 
 def _who_and_what(config: Any, number: int) -> str:
-    """Say whom a policy is for and what it is on."""
+    """Return the roles and the resource of a policy in words."""
     if not isinstance(config, dict):
         return ""
     policy = config["policies"][number]
@@ -111,15 +111,15 @@ def _who_and_what(config: Any, number: int) -> str:
 
 
 def _called(role: Any) -> str:
-    """Return what messages call a role as the config writes it."""
+    """Return the name of a role in messages, from its form in the config."""
     return f"group {role['group']}" if isinstance(role, dict) else str(role)
 
 
 class EngineProblem(Exception):
-    """What can't be rendered for an engine, as a sentence."""
+    """The reason, as a sentence, why an engine's text can't be rendered."""
 
 
 def check_engine(engine: str, known: Iterable[str]) -> None:
-    """Raise a problem at an engine that is not known."""
+    """Raise EngineProblem if an engine is unknown."""
     if engine not in known:
         raise EngineProblem(f"unknown engine '{engine}'{listed(engine, known)}")

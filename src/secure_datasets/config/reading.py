@@ -1,8 +1,8 @@
 """Reads a YAML document with the line of every key and value.
 
-PyYAML's composer says where each node stands. What it makes of a plain scalar is kept
-only if the scalar says so itself: `010`, which is 8, or `12:30:00`, which is 45000, is
-read as `Misread`, and no key takes that.
+PyYAML's composer gives the line of each node. The value of a plain scalar is kept only
+if the scalar spells it: `010` (YAML: 8) and `12:30:00` (YAML: 45000) become `Misread`,
+a value that no key accepts.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ TAGS = {
     f"tag:yaml.org,2002:{kind}": kind
     for kind in ("str", "int", "bool", "null", "float", "timestamp")
 }
-# What is composed and read calls itself at each level; no config comes near this.
+# The composer and the reader recurse at each level; no config is nearly as deep.
 DEEPEST = 40
-# Anchors can make a small document endless; no config comes near this.
+# Anchors can make a small document endless; no config has nearly as many values.
 MOST_VALUES = 100_000
 
 
 @dataclass(frozen=True)
 class Misread:
-    """A plain scalar that YAML takes for something else than it spells."""
+    """A plain scalar whose YAML value differs from its text."""
 
     text: str
     read_as: str
@@ -40,12 +40,13 @@ class Misread:
 
 @dataclass
 class Document:
-    """A document's values, and of each its line and, of a scalar, how it is spelled.
+    """A document's values, with the line of each, and the spelling of each scalar.
 
-    `said_by` has the places that another document than the product's says, each with
-    the number of that; `before` how many entries of a list stand before those of a
-    document; and `switched_off` the datasets that a root project takes away. `numbers`
-    has, for each policy that the checks make of these, the number of the written one.
+    `said_by`: for each place that is not from the product's document, the document's
+    number.
+    `before`: for a list and a document, the number of earlier entries in the list.
+    `switched_off`: the datasets that a root project removes.
+    `numbers`: for each policy after the checks, the number of the written policy.
     """
 
     values: Any = None
@@ -65,17 +66,17 @@ class Document:
         return self.said_by.get(self._said_at(path), 0)
 
     def spelling(self, path: Path, default: str) -> str:
-        """Return how the scalar of a place is spelled."""
+        """Return the spelling of the scalar at a place."""
         return self.spelled.get(self._written(path), default)
 
     def entry(self, path: Path, config: Any = None) -> str:
-        """Say which entry a place belongs to, as its own document counts them."""
+        """Return the name of the entry at a place, numbered as in its own document."""
         path = self._written(path)
         before = self.before.get((path[0], self.source(path)), 0) if path else 0
         return entry_of(path, config, before)
 
     def _written(self, path: Path) -> Path:
-        """Return the place of the written policy from which one is made."""
+        """Return the place in the written policy, for a place in a made policy."""
         if self.numbers and path[:1] == ("policies",) and len(path) > 1:
             return (path[0], self.numbers[path[1]], *path[2:])
         return path
@@ -87,7 +88,7 @@ class Document:
         return path
 
 
-# What YAML's reader says where a value lacks its quotes.
+# The messages of YAML's reader for a value without its quotes.
 UNQUOTED = (
     "did not find expected alphabetic or numeric character",
     "did not find expected ',' or '}'",
@@ -97,7 +98,7 @@ UNQUOTED = (
 
 
 def read(text: str, may_be_list: bool = False) -> Document:
-    """Read a document; raise a problem with a line if it can't be read as it stands."""
+    """Read a document; raise ConfigProblem, with a line, if it can't be read."""
     try:
         _refuse_depth(text)
         root = yaml.compose(text, LOADER)
@@ -127,12 +128,12 @@ def read(text: str, may_be_list: bool = False) -> Document:
 
 
 def _refuse_depth(text: str) -> None:
-    """Raise a problem if lists and mappings nest too deeply to be composed.
+    """Raise ConfigProblem if lists and mappings nest too deeply to be composed.
 
-    The events of a document come one by one, however deep it is.
+    The check reads the document's events one by one, so it needs no recursion.
     """
     path: list[Any] = []
-    # For each list or mapping that is open: its kind, and whether a key comes next.
+    # For each open list or mapping: its kind, and whether a key comes next.
     opened: list[list[Any]] = []
     for event in yaml.parse(text, LOADER):
         if isinstance(event, yaml.CollectionEndEvent):
@@ -157,12 +158,12 @@ def _refuse_depth(text: str) -> None:
 
 
 def _too_deep(path: Path, line: int | None) -> ConfigProblem:
-    """Return the problem with what nests too deeply, named by the schema's own key."""
+    """Return the problem for a value that nests too deeply, with the schema's key."""
     found = entry_of(path)
     place = path
     while len(place) > 1 and entry_of(place[:-1]) == found:
         place = place[:-1]
-    # What has an entry of its own is named by the key in it.
+    # If the place is an entry, the problem names the key in the entry.
     named = path[len(place) : len(place) + 1] or place[-1:]
     key = named[0] if isinstance(named[0], str) else place[-1]
     return ConfigProblem(
@@ -174,7 +175,7 @@ def _too_deep(path: Path, line: int | None) -> ConfigProblem:
 
 
 class _Reader:
-    """Makes values of nodes, and remembers where they stand."""
+    """Makes values from nodes, and remembers their lines."""
 
     def __init__(self) -> None:
         self.document = Document()
@@ -184,11 +185,14 @@ class _Reader:
         self.constructor = yaml.constructor.SafeConstructor()
 
     def value(self, node: yaml.Node, path: Path) -> Any:
-        """Return what a node says."""
+        """Return the value of a node.
+
+        Raises ConfigProblem for an endless anchor, or too many levels or values.
+        """
         self.document.lines.setdefault(path, node.start_mark.line + 1)
         self.count += 1
         if len(self.open) > DEEPEST:
-            # What an anchor names begins elsewhere.
+            # The target of an anchor begins elsewhere, so the entry's line is used.
             raise _too_deep(path, self.document.line(path[:2]))
         if node in self.open or self.count > MOST_VALUES:
             raise ConfigProblem(
@@ -209,7 +213,7 @@ class _Reader:
         return made
 
     def mapping(self, node: yaml.MappingNode, path: Path) -> dict[Any, Any]:
-        """Return a mapping; each of its own keys is there once."""
+        """Return a mapping; raise ConfigProblem for a repeated key."""
         merged: dict[Any, Any] = {}
         own: dict[Any, Any] = {}
         is_merged = False
@@ -242,7 +246,7 @@ class _Reader:
         return merged | own
 
     def merged(self, node: yaml.Node, path: Path) -> dict[Any, Any]:
-        """Return what `<<` brings in."""
+        """Return the values that `<<` merges; raise ConfigProblem unless mappings."""
         if isinstance(node, yaml.SequenceNode):
             found: dict[Any, Any] = {}
             for item in node.value:
@@ -254,7 +258,7 @@ class _Reader:
         return self.value(node, path)
 
     def scalar(self, node: yaml.ScalarNode, path: Path) -> Any:
-        """Return what a scalar says, if it says it itself."""
+        """Return the value of a scalar, or Misread if the scalar does not spell it."""
         text = node.value
         self.document.spelled[path] = text
         if node.style in ("'", '"', "|", ">"):
@@ -264,7 +268,7 @@ class _Reader:
             return text
         if kind is None:
             line = node.start_mark.line + 1
-            # `=` and `<<` are words of YAML itself; any other tag is written out.
+            # `=` and `<<` are words of YAML itself; any further tag is written out.
             problem = f"'{text}' has the tag {node.tag}: write it without one"
             if node.tag in YAML_WORDS and text in YAML_WORDS.values():
                 problem = f"'{text}' is a word of YAML itself: quote it"
@@ -272,7 +276,7 @@ class _Reader:
         try:
             read = self.constructor.construct_object(node)
         except (ValueError, KeyError, AttributeError):
-            # The 30th of February: its key says what it takes, among all that is wrong.
+            # Such as 30 February: the check of its key reports it with all mistakes.
             return Misread(text, text)
         if read is None or isinstance(read, bool):
             return read
@@ -282,7 +286,7 @@ class _Reader:
 
 
 def _refuse_tabs(text: str, quoted: list[tuple[int, int]]) -> None:
-    """Raise a problem if a tab stands anywhere but in a quoted text."""
+    """Raise ConfigProblem if a tab stands outside a quoted text."""
     place = text.find("\t")
     while place >= 0:
         if not any(start <= place < end for start, end in quoted):

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from secure_datasets.config import schema
 
-# The entries in the order of the page, each with where it stands.
+# The entries in the order of the page, each with its place in the config.
 ENTRIES: tuple[tuple[str, type[BaseModel]], ...] = (
     ("the config", schema.Config),
     ("tiers, by name", schema.Tier),
@@ -38,13 +38,13 @@ ENTRIES: tuple[tuple[str, type[BaseModel]], ...] = (
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the config's schema as editors and other tools read it."""
+    """Return the config's JSON schema, for editors and further tools."""
     made = schema.Config.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
 def added_schema() -> dict[str, Any]:
-    """Return the schema of what a root project adds, where no key is needed."""
+    """Return the schema of a root project's additions, without required keys."""
     made = json_schema()
     named = ("tiers", "datasets", "relations")
     entries = {
@@ -58,7 +58,7 @@ def added_schema() -> dict[str, Any]:
     for name, entry in made["$defs"].items():
         if f"#/$defs/{name}" in entries:
             entry.pop("required", None)
-            # Null takes away what the product's entry says.
+            # Null removes a key of the product's entry.
             entry["properties"] = {
                 key: {"anyOf": [value, {"type": "null"}]}
                 for key, value in entry["properties"].items()
@@ -98,7 +98,7 @@ def page() -> str:
 
 
 def _kind(key: dict[str, Any]) -> str:
-    """Say what values a key takes."""
+    """Return the kind of values that a key takes, in words."""
     if "enum" in key:
         return " or ".join(f"`{value}`" for value in key["enum"])
     if "const" in key:

@@ -1,17 +1,17 @@
-"""Holds the keys of the config against what the documentation says of each column.
+"""Checks the keys of the config against the documented references of each column.
 
-A column of a base says what it refers to: `meta: {refers_to: <the model with a row for
-each>}`, or `nothing`, and `is_optional: true` where null means that there is none. The
-laws about the tiers read the config itself, so nothing else sees a wrong key in it:
+A column of a base documents its reference: `meta: {refers_to: <the model with a row for
+each>}`, or `nothing`, and `is_optional: true` if null means that there is none. The
+laws about the tiers read the config itself, so only these checks find a wrong key:
 
-- a key refers to what the tier's own key refers to, and is not optional,
-- the one column by which the second side differs is optional,
-- any other column that refers to what a tier asks for a right on, by itself, by a
-  dimension of it or by a data test of relationships, stands in `unchecked`,
-- the key that a tier's right is on refers to the raw table of that type of object,
-- the ids of row security refer to users or groups, as its `id_type` says, and its keys
-  to what the columns refer to that lead to them. A map is often the customer's own, so
-  a column of it that says nothing is no mistake.
+- a key has the same reference as the tier's own key, and is not optional
+- the one column that distinguishes the second side (`unless_null`) is optional
+- a further column must be in `unchecked` if it refers to the object of a tier's right:
+  directly, through a dimension of it, or by a data test of relationships
+- the key of a tier's right refers to the staging model of the right's type of object
+- the ids of row security refer to users or groups, according to its `id_type`; its keys
+  have the same references as the columns that lead to them. A map is often the
+  customer's own, so a column of a map without a documented reference is no mistake
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HOLDERS = {"user": "stg_users", "group": "stg_user_groups"}
 
 
 class References:
-    """What the documentation of a project says that columns refer to."""
+    """The references of columns in the documentation of a project."""
 
     def __init__(self, nodes: Facts, tables: Facts, root: Path | None = None) -> None:
         self.nodes = nodes
@@ -54,10 +54,10 @@ class References:
                 yield self.nodes[attached]["name"], node["column_name"], node
 
     def _tested(self) -> dict[str, dict[str, str]]:
-        """Return by model and column what data tests of relationships say.
+        """Return the references by data tests of relationships, by model and column.
 
-        That is the raw table whose key it is tested against, or what that other column
-        says that it refers to.
+        A reference is the staging model of the raw table whose key is tested, or the
+        documented reference of the tested parent column.
         """
         keys = {f"stg_{table['name']}": table["key"] for table in self.tables.values()}
         found: dict[str, dict[str, str]] = {}
@@ -74,9 +74,9 @@ class References:
         return found
 
     def _objects(self) -> dict[str, str]:
-        """Return by model what its rows are rows of.
+        """Return the object of each model's rows, such as a dimension's.
 
-        That is what its one unique column refers to, as of a dimension.
+        The object is the reference of the model's only unique column.
         """
         unique: dict[str, dict[str, None]] = {}
         for model, column, _ in self._tests("unique"):
@@ -90,16 +90,16 @@ class References:
         return found
 
     def _object_of(self, model: str | None) -> str | None:
-        """Return the object that a model has a row for, perhaps by way of others."""
+        """Return the object of a model's rows, perhaps through further models."""
         seen = [model]
         while (above := self.objects.get(str(seen[-1]))) and above not in seen:
             seen.append(above)
         return seen[-1]
 
-    # What is wrong
+    # The checks
 
     def check(self, config: Facts, names: Iterable[str]) -> list[str]:
-        """Return what is wrong with some datasets and with all tiers, as sentences."""
+        """Return the mistakes of some datasets and of all tiers, as sentences."""
         secured = []
         for tier in config["tiers"].values():
             view = tier["access_view"]
@@ -123,13 +123,13 @@ class References:
         return [f"{entry}: {problem}" for entry, problem in self.problems]
 
     def _say(self, entry: str, problem: str, model: str, column: str = "") -> None:
-        """Note what is wrong, once for all entries that say the same."""
+        """Add a mistake, once for all entries with the same one."""
         problem += self._place(model, column)
         if problem not in [known for _, known in self.problems]:
             self.problems.append((entry, problem))
 
     def _place(self, model: str, column: str) -> str:
-        """Return the file and line in which a column is documented, if it is known."""
+        """Return the file and line with a column's documentation, if known."""
         node = self.files.get(model, {})
         patch = node.get("patch_path")
         if not patch:
@@ -144,7 +144,7 @@ class References:
         return f" ({file}{f', line {line}' if line else ''})"
 
     def _must_say(self, entry: str, model: str, columns: list[str]) -> None:
-        """Note columns that do not say what they refer to, and what to write."""
+        """Add a mistake for columns without a documented reference."""
         columns = [c for c in columns if (model, c) not in self._silent]
         if not columns:
             return
@@ -162,7 +162,10 @@ class References:
         )
 
     def _reference(self, entry: str, model: str, column: str) -> Facts | None:
-        """Return what a column says; none, and a mistake, if it says nothing."""
+        """Return a column's documentation; add a mistake if the reference is missing.
+
+        None if it is missing, or names no model or seed.
+        """
         said = self.documented.get(model, {}).get(column)
         if not said:
             self._must_say(entry, model, [column])
@@ -181,7 +184,7 @@ class References:
         return said
 
     def _known(self, entry: str, model: str, column: str) -> str | None:
-        """Return what a column refers to; none if nothing says it."""
+        """Return the reference of a column by documentation or data test; else none."""
         if column in self.documented.get(model, {}):
             said = self._reference(entry, model, column)
             return said["refers_to"] if said else None
@@ -201,7 +204,7 @@ class References:
         )
 
     def _check_right(self, tier: Facts) -> None:
-        """Note a key of a right that is no id of the right's type of object."""
+        """Add a mistake if a right's key is no id of the right's type of object."""
         right, view = tier.get("right"), tier["access_view"]
         if not right:
             return
@@ -209,7 +212,7 @@ class References:
         key = right.get("key") or tier["object_keys"][0]
         said = self._reference(entry, view, key)
         for table in self.tables.values():
-            # Nothing is known of a type that the raw tables hold no permissions on.
+            # A type without permissions in the raw tables can't be checked.
             if not table["holder"] or table["object_type"] != right["object_type"]:
                 continue
             asked = f"stg_{table['references'][table['required'][0]]}"
@@ -224,7 +227,7 @@ class References:
                 )
 
     def _check_keys(self, entry: str, base: str, rule: Facts, tier: Facts) -> None:
-        """Note keys of both sides that refer to something else than the tier's."""
+        """Add a mistake for keys of both sides that refer to different objects."""
         second = rule.get("second_side") or {}
         optional, by = second.get("unless_null"), f"by the documentation of '{base}'"
         for keys in (rule["keys"], second.get("keys") or {}):
@@ -261,7 +264,10 @@ class References:
     def _check_unchecked(
         self, entry: str, dataset: Facts, rule: Facts, secured: list[str | None]
     ) -> None:
-        """Note columns that could ask for a right, and that nothing checks."""
+        """Add a mistake for unchecked columns that may need a right.
+
+        The opposite is a mistake too: an entry in `unchecked` that needs no right.
+        """
         base, unchecked = dataset["base"], rule.get("unchecked") or {}
         second = rule.get("second_side") or {}
         checked = {*rule["keys"].values(), *(second.get("keys") or {}).values()}
@@ -309,7 +315,7 @@ class References:
                 )
 
     def _check_row_security(self, config: Facts) -> None:
-        """Note ids and keys of row security that are compared with something else."""
+        """Add a mistake for ids and keys of row security with a wrong reference."""
         for each in config.get("row_security") or ():
             name, model = each["unique_name"], each["dataset"]
             entry, asked = f"row_security '{name}'", HOLDERS[each["holder"]]
@@ -342,7 +348,7 @@ class References:
 
 
 def documented_columns(nodes: Facts) -> dict[str, Columns]:
-    """Return by model the columns that say what they refer to, with their `meta`."""
+    """Return by model the columns with a documented reference, with their `meta`."""
     return {
         node["name"]: dict(_saying(node.get("columns") or {}))
         for node in nodes.values()
@@ -351,7 +357,7 @@ def documented_columns(nodes: Facts) -> dict[str, Columns]:
 
 
 def _saying(columns: Facts) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the columns that say what they refer to, with their `meta`."""
+    """Yield the columns with a documented reference, with their `meta`."""
     for name, column in columns.items():
         meta = (column.get("config") or {}).get("meta") or {}
         if "refers_to" in meta:
@@ -359,7 +365,7 @@ def _saying(columns: Facts) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def line_of(text: str, model: str, column: str = "") -> int | None:
-    """Return the line of a file that names a column of a model, or the model."""
+    """Return the line of a file that names a column of a model, else the model's."""
     found, of_model = None, None
     for number, line in enumerate(text.splitlines(), 1):
         named = re.match(r"( *)-? *(?:&\w+\s*)?\{? *name: *['\"]?([\w.]+)", line)

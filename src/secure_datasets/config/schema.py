@@ -1,6 +1,6 @@
-"""What the config may say, and what each key of it means: the one place.
+"""The only definition of the config's keys, their values and their meaning.
 
-The checks, the page of reference and the completion of editors come from here.
+The checks, the reference page and the completion in editors come from here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pydantic_core import PydanticCustomError
 from secure_datasets.rules import times
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-# Names that Spark takes for a constant, or for a part of a join, without backticks.
+# Names that Spark reads as a constant or a part of a query, without backticks.
 NO_NAMES = {
     *("true", "false", "null", "left", "right", "full", "inner", "cross", "natural"),
     *("semi", "anti", "join", "on", "using", "lateral"),
@@ -31,7 +31,7 @@ NO_NAMES = {
 
 
 def wrong(problem: str) -> PydanticCustomError:
-    """Return a problem: `{key}` stands for the key, which the caller knows."""
+    """Return a problem; `{key}` in it stands for the key, which the caller knows."""
     return PydanticCustomError("said", "{problem}", {"problem": problem})
 
 
@@ -118,7 +118,7 @@ def _line(value: Any) -> str:
 
 
 def _hint(value: Any) -> str:
-    """Say how YAML took a value that should be a text."""
+    """Return the hint `: quote it` for a value that YAML does not read as text."""
     return "" if value is None or isinstance(value, str | list | dict) else ": quote it"
 
 
@@ -309,7 +309,7 @@ class Entry(BaseModel):
 
 
 def key(description: str, default: Any = ..., **options: Any) -> Any:
-    """Return a key of an entry, with what it means."""
+    """Return a key of an entry, with its meaning."""
     return Field(default, description=description, **options)
 
 
@@ -688,7 +688,7 @@ class Relationship(Entry):
 
 
 def _shape(value: Any) -> str:
-    """Say which of the two shapes a dataset has."""
+    """Return the tag of a dataset's shape: a base or a query."""
     return "<query>" if isinstance(value, dict) and "query" in value else "<base>"
 
 

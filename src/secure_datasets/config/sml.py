@@ -1,8 +1,8 @@
 """Files of the Semantic Modeling Language (SML), read as parts of the config.
 
-A file holds a security object, or relationships: a list of them, a mapping with nothing
-but `relationships`, or the file of a dimension. The other keys of a dimension are not
-about row security, and are passed over.
+A file holds a security object, or relationships: a list, a mapping with the only key
+`relationships`, or the file of a dimension. All further keys of a dimension are
+ignored: they are not about row security.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ FILE = "the SML file"
 
 
 def files_of(root: Path | None, pattern: str) -> list[Path]:
-    """Return the files below a project's folder that a pattern names, in order.
+    """Return the files below a project's folder that match a pattern, in order.
 
-    A pattern that names none, or something outside of the folder, is a `ValueError`.
+    Raises ValueError if no file matches, or the pattern leaves the folder.
     """
     if root is None:
         raise ValueError("and there is no project whose files it could name")
@@ -43,7 +43,7 @@ def files_of(root: Path | None, pattern: str) -> list[Path]:
 
 
 def read_file(text: str) -> Document:
-    """Return what a file adds to the config; raise a problem with its line."""
+    """Return a file's part of the config; raise ConfigProblem with its line."""
     try:
         file = read(text, may_be_list=True)
     except ConfigProblem as problem:
@@ -88,7 +88,7 @@ def _relationships(file: Document, place: Place) -> Document:
 
 
 def _part(file: Document, values: Any, place: Place, to: Place) -> Document:
-    """Return a part of the config with the lines of what the file has at a place."""
+    """Return a part of the config, with lines from a place in the file."""
     part, size = Document(values), len(place)
     for told, kept in ((file.lines, part.lines), (file.spelled, part.spelled)):
         for path, said in told.items():

@@ -1,4 +1,4 @@
-"""Texts as they may be shown."""
+"""Escapes texts for a terminal, and prints tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 # Controls, line and paragraph separators, the format characters of Unicode (Cf), and
-# those that are drawn as nothing (Default_Ignorable_Code_Point).
+# invisible characters (Default_Ignorable_Code_Point).
 STEERING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
     "\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -18,22 +18,22 @@ STEERING = re.compile(
 )
 
 
-# What stands between two columns of a table.
+# The gap between two columns of a table.
 GAP = "  "
 
 
 def without_steering(sentence: str) -> str:
-    """Return a sentence in which nothing steers the terminal, whatever it quotes."""
+    """Return a sentence with a `?` for each unprintable character."""
     return "".join(c if c.isprintable() else "?" for c in sentence)
 
 
 def printable(text: Any) -> str:
-    """Return a text in which what steers a terminal, or is not seen, is escaped."""
+    """Return a text with escapes for invisible and terminal-steering characters."""
     return STEERING.sub(_escaped, str(text))
 
 
 def _escaped(found: re.Match[str]) -> str:
-    # JSON leaves the one character beyond the printable of ASCII as it is.
+    # JSON does not escape DEL, the last character of ASCII.
     return "\\u007f" if found[0] == "\x7f" else json.dumps(found[0])[1:-1]
 
 
@@ -42,7 +42,7 @@ def table_lines(
 ) -> list[str]:
     """Return the lines of a table for people, with a rule below its headers.
 
-    align    where the columns after the first stand: right, for numbers, or left
+    align    alignment of the columns after the first: right, for numbers, or left
     """
     cells = [[printable(cell) for cell in row] for row in (headers, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

@@ -1,8 +1,8 @@
-"""Tags of columns: one mask for every column that the documentation gives a tag.
+"""Tags of columns: one mask for every column that has a tag in its documentation.
 
-The tags are dbt's own, `tags` or `meta: {tags: ...}` of a column, at its `config` or
-beside it. A tag counts at a dataset's base and at the dataset's own model, and what a
-query reads of the star is tagged as its relation says.
+The tags are dbt's own: `tags` or `meta: {tags: ...}`, in a column's `config` or beside
+it. A tag counts on a column of a dataset's base and of the dataset's own model. A
+dimension of a query has the tags of its relation's column.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from secure_datasets.config.checks import Models
 
 DEFAULT = "default"
-# Spark has these beside `string`, and reads them as one.
+# Spark has these besides `string`, and reads them as `string`.
 TEXTS = ("varchar", "char")
 
 
 def of_column(column: Mapping[str, Any]) -> frozenset[str]:
-    """Return the tags that the documentation of a column says."""
+    """Return the tags in the documentation of a column."""
     found: set[str] = set()
     for holder in (column, column.get("config")):
         for said in (holder, holder.get("meta")) if isinstance(holder, Mapping) else ():
@@ -34,7 +34,7 @@ def of_column(column: Mapping[str, Any]) -> frozenset[str]:
 
 
 def of_policy(policy: Mapping[str, Any]) -> str | None:
-    """Return the tag that a policy is on."""
+    """Return the tag of a policy's resource; none if the resource is no tag."""
     resource = policy.get("resource")
     return resource["tag"] if isinstance(resource, Mapping) else None
 
@@ -42,9 +42,9 @@ def of_policy(policy: Mapping[str, Any]) -> str | None:
 def of_dataset(
     name: str, config: Mapping[str, Any], models: Models
 ) -> dict[str, frozenset[str]]:
-    """Return the columns of a dataset that have tags, and these.
+    """Return the columns of a dataset that have tags, with their tags.
 
-    Of a query these are its dimensions, and what its own model documents.
+    The tags of a query's column come from its dimension and from its own model.
     """
     dataset = config["datasets"][name]
     dimensions = dataset.get("query", {}).get("dimensions", {})
@@ -62,7 +62,7 @@ def of_dataset(
 
 
 def known(config: Mapping[str, Any], models: Models) -> list[str]:
-    """Return the tags that a policy may be on: those of what datasets read."""
+    """Return the tags that a policy may be on: all tags in what datasets read."""
     datasets = config["datasets"]
     read = {dataset["base"] for dataset in datasets.values() if "base" in dataset}
     read |= {plan.PREFIX + name for name in datasets} | {*config.get("relations", {})}
@@ -79,7 +79,10 @@ def known(config: Mapping[str, Any], models: Models) -> list[str]:
 def in_measure(
     measure: str, fact: str, models: Models
 ) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the columns with tags that a measure may show; a count shows none."""
+    """Yield the columns that a measure may show, with their tags.
+
+    A count shows no column.
+    """
     from sqlglot import exp
 
     tree = expressions.read(measure).tree
@@ -94,10 +97,11 @@ def in_measure(
 def bare(
     config: Mapping[str, Any], models: Models, but: Iterable[str], clock: str
 ) -> list[dict[str, str]]:
-    """Return the columns with tags on which there is no mask.
+    """Return the columns with tags that have no mask.
 
-    `but` are the tags that mean nothing here. A column that a mask covers for a time
-    has in `is_bare` SQL, which asks a clock whether the time is now.
+    `but`: the tags to ignore.
+    `is_bare`: SQL that is true while no mask covers the column; it compares the clock
+    with the masks' times.
     """
     found = []
     for name, dataset in config["datasets"].items():
@@ -123,7 +127,10 @@ def bare(
 
 
 def of_masks(name: str, config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the columns of a dataset whose one mask is a tag's, for every row."""
+    """Return the columns of a dataset whose only mask is a tag's, for every row.
+
+    With each column, its tag.
+    """
     if config["datasets"][name].get("view_authorization"):
         return {}
     masks: dict[str, list[dict[str, Any]]] = {}
@@ -143,7 +150,7 @@ def of_masks(name: str, config: Mapping[str, Any]) -> dict[str, str]:
 def _masks_of(
     name: str | None, column: str, config: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the times of the masks on a column, below the dataset too."""
+    """Return the times of the masks on a column, including lower datasets."""
     found = []
     while name:
         name = plan.ruling_dataset(name, config)
@@ -155,7 +162,7 @@ def _masks_of(
 
 
 def type_name(written: str) -> str | None:
-    """Return a type as one name and its parameters; none if there is no such type."""
+    """Return a type's normal spelling with its parameters; none if it is no type."""
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
@@ -166,7 +173,11 @@ def type_name(written: str) -> str | None:
 
 
 def mask_for(masks: Mapping[str, Any], documented: str) -> str | None:
-    """Return the key of the mask for a type: its own, that of its kind, the default."""
+    """Return the key of the mask for a type.
+
+    The key is the first that exists: the type with parameters, the type without them,
+    `string` for a text, the default. None if none exists.
+    """
     whole = type_name(documented) or documented.lower()
     kind = whole.split("(")[0].split("<")[0]
     by_name = {type_name(key): key for key in masks if key != DEFAULT}

@@ -1,4 +1,4 @@
-"""What a tier asks for: rights on its objects, and rows that link them."""
+"""The requirements of a tier: rights on its objects, and rows that link them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from graphlib import TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
-# The columns that tell a path to a right, with their types.
+# The columns of a path to a right, with their types.
 PATH = {
     **{"permission_name": "string", "path_kind": "string", "grant_table": "string"},
     **{"grant_id": "bigint", "role_name": "string", "user_group_id": "bigint"},
@@ -18,7 +18,7 @@ PATH = {
 
 @dataclass(frozen=True)
 class Right:
-    """A permission on the object that one of a tier's keys names."""
+    """A permission on the object of one of a tier's keys."""
 
     key: str
     object_type: str
@@ -35,23 +35,26 @@ class Link:
 
 @dataclass(frozen=True)
 class TierParts:
-    """What has to be there for a user to pass a tier, as far as the config says it."""
+    """The requirements for a user to pass a tier, as far as the config has them."""
 
     keys: tuple[str, ...]
     rights: tuple[Right, ...]
     links: tuple[Link, ...]
-    # Whether a right is known for each of the keys.
+    # Whether each key has a known right.
     is_whole: bool
 
 
 def tier_parts(
     name: str, config: dict[str, Any], tables: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what a tier asks for: TierParts, as macros read it.
+    """Return the requirements of a tier: TierParts, as a dict for macros.
 
-    The right that it names, on the key that it names; on each other key the right of
-    the tier that has that key alone; and a live row of the raw table that refers to
-    exactly these objects and holds no permission. A tier without a right says nothing.
+    - The tier's right, on the right's key or else the first key.
+    - On each further key, the right of the tier with only that key.
+    - For several keys, a live row of each raw table that refers to exactly these
+      objects and holds no permission.
+
+    A tier without a right has no known requirements.
     """
     tier = config["tiers"][name]
     keys = tuple(tier["object_keys"])
@@ -81,7 +84,7 @@ def tier_parts(
 def path_columns(
     relation: str | None = None, values: Mapping[str, str] | None = None
 ) -> str:
-    """Return the columns that tell a path: of a relation, or values; else null."""
+    """Return the columns of a path: from a relation, or from values; else null."""
     columns = (
         f"{relation}.{column}"
         if relation
@@ -94,9 +97,9 @@ def path_columns(
 def linking_columns(
     config: dict[str, Any], tables: Mapping[str, Any]
 ) -> dict[str, list[str]]:
-    """Return the raw tables whose rows give rights, or lead to some.
+    """Return the raw tables whose rows give rights, or lead to rights.
 
-    Each with the columns by which it does, as people name them: users before groups.
+    With each, its columns that do so, in the order for people: users before groups.
     """
     names = ["user_groups", "user_group_members", "user_global_roles"]
     for name, table in tables.items():
@@ -115,7 +118,7 @@ def linking_columns(
 
 
 def in_one_order(lists: Iterable[list[str]]) -> list[str]:
-    """Return what some lists name, each once, in an order that is that of each list."""
+    """Return the items of some lists, each once, in an order that keeps each list's."""
     order: TopologicalSorter[str] = TopologicalSorter()
     for names in lists:
         for name in names:

@@ -1,8 +1,11 @@
-"""The leak detector: whether what a model shows a user tells of another user's rows.
+"""The leak detector: finds models that may show a user rows of a different user.
 
-``functions`` names what Spark's functions do with rows, ``proof`` follows user_id
-through one query, ``detector`` goes through all models, ``graph`` takes them from dbt,
-``texts`` compiles them, ``python`` looks at those that are Python.
+- ``proof`` follows user_id through one query
+- ``detector`` judges all models
+- ``graph`` takes the models from dbt
+- ``texts`` compiles them
+- ``python`` reads Python models
+- ``audience`` lists the product's relations for administrators
 """
 
 from __future__ import annotations
@@ -14,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def find_leaks(adapter: SparkAdapter, config: dict[str, Any]) -> list[list[str]]:
-    """Return the leaks of the project: model, rule, dataset, path and problem of each.
+    """Return the leaks of the project: each has model, rule, dataset, path and problem.
 
     `config` is the document of secure_datasets_config().
     """
-    # dbt loads this module for every command, and the parser takes its time to load.
+    # dbt loads this module for every command, and the parser is slow to load.
     from secure_datasets.leaks.graph import leaks_of_project
 
     return leaks_of_project(adapter, config)

@@ -1,8 +1,8 @@
-"""Who the product's own relations are for.
+"""Lists the product's relations for administrators.
 
-Staging, what access is resolved from, the audit and what watches over the rest hold the
-rows of all users, for administrators. They are listed by name, so that nobody excuses a
-model of their own by where they put it. A test compares the list with the folders.
+Staging, the resolution of access, the audit and the monitoring models hold the rows of
+all users. The list has names, so that no customer excuses a model by its folder. A test
+compares the list with the folders.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from secure_datasets.sql.scalar_functions import names
 PACKAGE = "secure_datasets"
 # The source of the raw tables.
 RAW_SOURCE = "repository"
-# In the folders staging, intermediate, access, datasets, view_authorization, leaks,
+# From the folders staging, intermediate, access, datasets, view_authorization, leaks,
 # privileges, governance, changes and review.
 ADMINISTRATORS = names(
     """

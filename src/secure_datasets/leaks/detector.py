@@ -1,4 +1,4 @@
-"""Goes through all models: which of them hold protected rows without their rules."""
+"""Judges all models, and finds models that hold protected rows without their rules."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Model:
-    """What the project stores or publishes, or what a database of it holds.
+    """A relation that the project stores or publishes, or that a database holds.
 
-    name       as people call it
-    relation   its schema and name in the database; none for what is only text
-    queries    the SQL that makes its rows, compiled; more than one if it depends on the
-               run; none for what isn't looked at
-    reads      the keys of what it is known to read, queries or not
-    unproven   why the queries say nothing
-    is_as_made whether the relation has the columns of the queries in their order
-    replaces   how rows of one user are replaced by rows of others, if they are
-    asks       the queries that it asks beside what it is known to read, if they are
-               known: what isn't proven of it matters only over protected rows
+    name        the name for people
+    relation    its schema and name in the database; none for a text without a relation
+    queries     the compiled SQL of its rows; several if the SQL depends on the run;
+                empty if the model is not judged
+    reads       the keys of the models that it is known to read, with or without queries
+    unproven    the reason why the queries prove nothing
+    is_as_made  whether the relation has the columns of the queries in their order
+    replaces    how a different user's rows may replace the rows of a user, if they do
+    asks        its queries besides `reads`, if they are known: then the lack of a proof
+                matters only over protected rows
     """
 
     name: str
@@ -56,13 +56,13 @@ class Model:
 
 @dataclass(frozen=True)
 class Protected:
-    """What the models must keep apart.
+    """The relations whose rows the models must keep apart.
 
-    per_user   the relations that bear user_id, by the models' keys: their columns, if
-               they are known in their order
-    for_all    the keys of those that hold the rows of all users
-    ruled      the keys of those that are not looked at: they have rules of their own,
-               or are the product's, for administrators
+    per_user   for the key of each relation with user_id, its columns, if their order is
+               known
+    for_all    the keys of relations with the rows of all users
+    ruled      the keys of relations that are not judged: they have their own rules, or
+               are the product's, for administrators
     """
 
     per_user: Mapping[str, tuple[str, ...] | None]
@@ -83,7 +83,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class State:
-    """What is known of a model's rows, and the ways on which they came."""
+    """The known properties of a model's rows, and their paths to the model."""
 
     rows: Rows
     paths: frozenset[Path] = frozenset()
@@ -91,13 +91,13 @@ class State:
 
 
 class Detector:
-    """Looks at each model once, what it reads before itself."""
+    """Judges each model once, after the models that it reads."""
 
     def __init__(self, models: Mapping[str, Model], protected: Protected) -> None:
         self.models = models
         self.protected = protected
         self.states: dict[str, State] = {}
-        # The models that are being looked at, each read by the one before it.
+        # The models whose judgement has begun: each reads the next.
         self.begun: set[str] = set()
         # A source may be declared over the relation of a model.
         self.keys: dict[Name, list[str]] = {}
@@ -112,13 +112,13 @@ class Detector:
             if key not in self.protected.ruled:
                 found += self.look_at(key).findings
             elif model.unproven:
-                # Its own rows are those that may go elsewhere.
+                # The rows at risk are its own: it may write them elsewhere.
                 ways = ((model.name,),)
                 found += self.found(key, model, UNPROVEN, ways, model.unproven).findings
         return sorted(found, key=lambda f: (f.model, f.path, f.rule))
 
     def state(self, key: str) -> State:
-        """Return what is known of a model to those that read it."""
+        """Return the state of a model for its readers."""
         name = self.models[key].name
         if key in self.protected.per_user:
             columns = self.protected.per_user[key]
@@ -133,7 +133,10 @@ class Detector:
         return self.look_at(key)
 
     def look_at(self, key: str) -> State:
-        """Return what a model's own queries say."""
+        """Return the state of a model by its own queries.
+
+        Raises NotUnderstood if the model reads itself.
+        """
         if key not in self.states:
             if key in self.begun:
                 raise NotUnderstood(f"{self.models[key].name} reads itself")
@@ -143,7 +146,7 @@ class Detector:
         return self.states[key]
 
     def judged(self, key: str, model: Model) -> State:
-        """Judge a model by its queries, the worst of them counting."""
+        """Judge a model by the worst of its queries."""
         if model.unproven:
             return self.judged_unproven(key, model, model.unproven)
         states = [self.judged_query(key, model, query) for query in model.queries]
@@ -152,8 +155,8 @@ class Detector:
         return next(iter([*with_findings, *protected, *states]), State(OPEN))
 
     def judged_unproven(self, key: str, model: Model, reason: str) -> State:
-        """Judge a model without queries, which is open if all that it reads is."""
-        # By a source one may read what a model makes.
+        """Judge a model without queries: it is open if it reads only open relations."""
+        # A source may be declared over the relation of a model.
         read = {same for each in model.reads for same in self.keys_of_relation(each)}
         is_known = model.asks is not None
         for query in model.asks or ():
@@ -170,7 +173,7 @@ class Detector:
         return self.unproven(key, model, reason, read)
 
     def keys_of_relation(self, key: str) -> list[str]:
-        """Return a key, and those of the same relation."""
+        """Return a key, and all further keys of the same relation."""
         model = self.models.get(key)
         return [key, *self.keys.get(model.relation, ())] if model else [key]
 
@@ -193,7 +196,7 @@ class Detector:
                     return before
                 return _worst([states[each].rows for each in self.keys.get(name, ())])
 
-            # What the relation held before was made by the same query.
+            # The same query made the earlier rows of the relation.
             before = OPEN
             if model.relation in names:
                 columns = tree_rows(tree, resolve).columns
@@ -203,7 +206,7 @@ class Detector:
         except NotUnderstood as reason:
             return self.unproven(key, model, str(reason), read)
         except Exception as error:
-            # What the proof did not foresee is no proof either.
+            # An error in the proof is no proof either.
             reason = f"the proof of it failed: {type(error).__name__}"
             return self.unproven(key, model, reason, read)
         columns = rows.columns if model.is_as_made else None
@@ -227,7 +230,7 @@ class Detector:
     def over_rows_of_all(
         self, key: str, model: Model, parents: Mapping[str, State]
     ) -> State:
-        """Judge a model over rows that no user_id tells apart any more."""
+        """Judge a model that reads rows without a user_id to separate them."""
         states = []
         for parent, state in parents.items():
             problem = state.rows.problem or Problem(OWN, ALL_USERS)
@@ -243,7 +246,7 @@ class Detector:
     def unproven(
         self, key: str, model: Model, reason: str, read: Iterable[str] = ()
     ) -> State:
-        """Judge a model of which nothing can be said."""
+        """Judge a model without a proof: each path to it is a finding."""
         parents = {*read, *model.reads} & (self.models.keys() - self.begun)
         ways = self.paths(model, [self.state(parent) for parent in sorted(parents)])
         ways = ways or frozenset(((UNKNOWN, model.name),))
@@ -253,7 +256,7 @@ class Detector:
     def found(
         key: str, model: Model, rule: str, paths: Iterable[Path], text: str
     ) -> State:
-        """Return a model's state with a finding for each way."""
+        """Return a model's state with a finding for each path."""
         paths = frozenset(paths)
         findings = tuple(
             Finding(model.name, rule, path[0], path, text) for path in sorted(paths)
@@ -264,7 +267,7 @@ class Detector:
 
     @staticmethod
     def paths(model: Model, states: Iterable[State]) -> frozenset[Path]:
-        """Return the ways to a model through what it reads, one from each dataset."""
+        """Return the paths to a model through its parents, one from each dataset."""
         ways: dict[str, Path] = {}
         for path in sorted((p for s in states for p in s.paths), key=len, reverse=True):
             ways[path[0]] = (*path, model.name)
@@ -272,7 +275,7 @@ class Detector:
 
 
 def _worst(rows: list[Rows]) -> Rows | None:
-    """Return what is known of a relation that has several keys: the worst of it."""
+    """Return the worst state of a relation with several keys."""
     rows = [each for each in rows if each.reads] or rows
     if len(rows) < 2:
         return rows[0] if rows else None

@@ -1,7 +1,7 @@
 """Takes the models from dbt, compiled, and hands the findings to its macros.
 
-Compiled SQL is in dbt's graph for selected nodes only, and after their turn. So every
-model that is looked at is compiled here, from the manifest that dbt itself uses.
+dbt's graph has compiled SQL only for selected nodes, and only after they have run. So
+every judged model is compiled here, from dbt's own manifest.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ from secure_datasets.sql.expressions import FILE_FORMATS
 
 CONFIG = "secure_datasets_config"
 SECURE = "vw_secure_dataset_"
-# Those that store or publish the rows of the compiled query, and no others. What a data
-# test finds is stored where its config says so.
+# The materializations that store or publish exactly the rows of the compiled query. A
+# data test stores its failing rows if `store_failures` is set.
 KNOWN_MATERIALIZATIONS = (
     *("published_view", "view", "table", "incremental", "snapshot"),
     "test",
 )
 KNOWN_STRATEGIES = ("timestamp", "check")
-# Whose macros make relations as they are understood here.
+# The packages with known macros for relations.
 KNOWN_PACKAGES = {"dbt", "dbt_spark", ADAPTER, PACKAGE}
 REFUSALS = (OF_ROWS, OF_RELATIONS, OF_THE_ADAPTER, OF_THE_COMMAND)
 PREFIXES = ("default__", "spark__", "secure_spark__")
@@ -71,8 +71,11 @@ _lock = threading.Lock()
 
 
 def leaks_of_project(adapter: SparkAdapter, config: dict[str, Any]) -> list[list[str]]:
-    """Return the findings of the project as rows, once for all who ask in a run."""
-    # A model that asks for the leaks is compiled without them while they are found.
+    """Return the findings of the project as rows, computed once for all calls of a run.
+
+    Raises TypeError while dbt parses.
+    """
+    # While leaks are searched, a model that asks for them is compiled with none.
     if getattr(_compiling, "is_on", False):
         return []
     manifest = adapter.get_macro_resolver()
@@ -95,7 +98,7 @@ def leaks_of_project(adapter: SparkAdapter, config: dict[str, Any]) -> list[list
 
 
 def _plain(text: str) -> str:
-    """Return a text that any engine reads alike as a literal."""
+    """Return a text that every engine reads alike as a literal."""
     return " ".join(text.replace("'", "`").replace("\\", "/").split())
 
 
@@ -122,7 +125,7 @@ class Graph:
         ]
 
     def findings(self) -> list[Finding]:
-        """Return what the detector finds."""
+        """Return the detector's findings."""
         protected = self.protected()
         models = {
             key: self.model(node, key in protected.ruled)
@@ -145,18 +148,18 @@ class Graph:
         return Detector(models, protected).findings()
 
     def is_of_no_model(self, relation: Name) -> bool:
-        """Whether the product makes a relation of protected rows that no model is.
+        """Whether a relation of protected rows is the product's, but no model's.
 
-        To declare it as a source makes it no open one: readers' views, versions, past
-        states, what changes between two states, the files of a relation, and what
-        belongs to a relation, such as its history.
+        A source over such a relation is not open. The relations: readers' views,
+        versions, past states, comparisons of two states, the files of a relation, and
+        the parts of a relation, such as its history.
         """
         schema, name = relation
         target = self.texts.config.credentials.schema
         parts = ".".join(relation).replace("`", "").split(".")
         if schema.replace("`", "") in FILE_FORMATS or "/" in name:
             return True
-        # Three parts or more: a relation, and something of it.
+        # Three parts or more: a relation, and a part such as its history.
         if any(pair in self.relations for pair in pairwise(parts[:-1])):
             return True
         if any(parts[: len(raw)] == raw and parts != raw for raw in self.raw):
@@ -171,21 +174,21 @@ class Graph:
         )
 
     def protected(self) -> Protected:
-        """Return what is protected, and what has rules of its own."""
+        """Return the protected relations, and the relations with their own rules."""
         datasets = self.config["datasets"]
         own = {dataset["base"] for dataset in datasets.values() if "base" in dataset}
-        # Row security restricts the relation that it is tied to, not what leads there,
+        # Row security restricts the relation that it is tied to, not those on the way.
         own |= {
             relationship["from"]["dataset"]
             for relationship in self.config.get("relationships") or []
             if "row_security" in relationship["to"]
         }
-        # and what a query counts of which it restricts the rows.
+        # The root relation of a query has its rules if they restrict the query's rows.
         for dataset in datasets.values():
             star = star_query(dataset, self.config) if "query" in dataset else None
             if star and star["root"] and restrictions_on(dataset, self.config):
                 own.add(star["root"])
-        # Another version or package may have a model of the same name.
+        # A further version or package may have a model of the same name.
         meant = self.meant(own)
         access_views = {tier["access_view"] for tier in self.config["tiers"].values()}
         per_user: dict[str, tuple[str, ...] | None] = {}
@@ -214,7 +217,7 @@ class Graph:
         return Protected(per_user, frozenset(for_all), frozenset(ruled))
 
     def meant(self, names: Iterable[str]) -> set[str]:
-        """Return the keys of the nodes that the config means by these names."""
+        """Return the keys of the nodes that the config names, in all versions."""
         root = self.texts.config.project_name
         packages = {root} | {
             node.package_name
@@ -225,7 +228,7 @@ class Graph:
         for name in names:
             for package in packages:
                 node = self.manifest.resolve_ref(None, name, None, None, root, package)
-                # And its other versions, which have its rows.
+                # All versions of a node have its rows.
                 found |= {
                     key
                     for key, same in self.manifest.nodes.items()
@@ -235,11 +238,11 @@ class Graph:
         return found
 
     def secure_columns(self, name: str) -> tuple[str, ...]:
-        """Return the columns of a secure dataset as the macro renders them."""
+        """Return the columns of a secure dataset, in the macro's order."""
         return (*self.config["datasets"][name]["columns"], USER, *self.carried(name))
 
     def carried(self, name: str) -> list[str]:
-        """Return what a secure dataset hands on after user_id."""
+        """Return the columns of a secure dataset after user_id."""
         dataset = self.config["datasets"][name]
         below = (dataset.get("base") or "").removeprefix(SECURE)
         if "tier" in dataset:
@@ -252,7 +255,7 @@ class Graph:
         return self.carried(below) if is_layered else []
 
     def model(self, node: ManifestSQLNode, is_ruled: bool) -> Model:
-        """Return a node with its compiled queries, unless nobody looks at it."""
+        """Return a node as a model, with compiled queries if it is to be judged."""
         model = Model(
             _name(node),
             _relation(node.schema, node.alias),
@@ -274,10 +277,10 @@ class Graph:
                 for is_incremental in self.ways(node)
             )
         except Exception as error:
-            # Whatever a macro does wrong, its model is a finding and not the end.
+            # An error in a macro makes its model a finding; the search goes on.
             return replace(model, unproven=_why_not_compiled(error))
         if node.resource_type == "test" and node.config.limit is not None:
-            # So many rows are stored, of whichever users.
+            # The limit stores rows of arbitrary users.
             queries = tuple(f"{query}\nlimit {node.config.limit}" for query in queries)
         return replace(
             model,
@@ -287,7 +290,7 @@ class Graph:
         )
 
     def why_it_may_write(self, node: ManifestSQLNode) -> str | None:
-        """Say what of a node with rules of its own may write rows beside its own."""
+        """Return why a node with its own rules may write further rows; none if not."""
         is_products = node.package_name == PACKAGE and node.name in ADMINISTRATORS
         if is_products or node.resource_type == "seed" or _is_rendered(node):
             return None
@@ -298,14 +301,14 @@ class Graph:
             try:
                 self.texts.text(node, is_incremental)
             except Exception as error:
-                # What else is wrong with it is no matter of rows.
+                # Errors that are no refusals do not concern rows.
                 reason = _why_not_compiled(error)
                 if reason.startswith(REFUSALS):
                     return reason
         return None
 
     def ways(self, node: ManifestSQLNode) -> tuple[bool, ...]:
-        """Return what is_incremental() may say of a node."""
+        """Return the possible results of is_incremental() for a node."""
         is_own = any(
             macro.name == "is_incremental" and macro.package_name not in KNOWN_PACKAGES
             for macro in self.manifest.macros.values()
@@ -314,7 +317,7 @@ class Graph:
         return (False, True) if may_be else (False,)
 
     def why_unproven(self, node: ManifestSQLNode) -> str | None:
-        """Say what of a node, beside its text, may make other rows than the text."""
+        """Return why a node's rows may differ from its text's; none if they can't."""
         if names := self.commands_in_config(node):
             return f"its configuration depends on the command: {', '.join(names)}"
         materialized = node.config.materialized
@@ -331,7 +334,10 @@ class Graph:
     def why_materialization_is_unproven(
         self, name: str, node: ManifestSQLNode
     ) -> str | None:
-        """Say which macro of a project makes the relation of a text, if any."""
+        """Return a reason if a project's macro may make the relation of a text.
+
+        name  the materialization
+        """
         root = self.texts.config.project_name
         macros = self.manifest.macros
         made_by = self.manifest.find_materialization_macro_by_name(
@@ -339,7 +345,7 @@ class Graph:
         )
         waiting, seen = [made_by.unique_id] if made_by else [], set()
         if name == "snapshot":
-            # It looks for this one when it runs.
+            # A snapshot looks this macro up when it runs.
             strategy = f"snapshot_{node.config.strategy}_strategy"
             if node.config.strategy not in KNOWN_STRATEGIES:
                 return f"its strategy {node.config.strategy} is not known here"
@@ -351,7 +357,7 @@ class Graph:
             seen.add(key)
             waiting += macros[key].depends_on.macros
         called = {_without_prefix(macros[key].name) for key in seen}
-        # A macro of the root project, or of the model's, comes before dbt's own.
+        # A macro of the root project, or of the model's package, overrides dbt's own.
         for key, macro in macros.items():
             if macro.package_name in KNOWN_PACKAGES:
                 continue
@@ -366,17 +372,17 @@ class Graph:
         return None
 
     def searched(self, package: str) -> set[str]:
-        """Return the packages whose macros come before dbt's own."""
+        """Return the packages with macros that override dbt's own."""
         config = self.texts.config
         order = config.get_macro_search_order("dbt") or ()
         return {config.project_name, package, *order}
 
     def functions(self) -> Iterable[Any]:
-        """Return the functions that dbt makes, which any reader may call."""
+        """Return dbt's functions, which any reader may call."""
         return getattr(self.manifest, "functions", {}).values()
 
     def function(self, node: Any) -> Model:
-        """Return a function as a model: it shows what its text reads."""
+        """Return a function as a model: it shows the rows that its text reads."""
         unproven = "it is a function, which its readers call with what they like"
         reads = tuple(self.reads_of(node.depends_on.nodes))
         if names := self.commands_in_config(node):
@@ -395,7 +401,7 @@ class Graph:
         return Model(node.name, None, (), reads, unproven, asks=asks)
 
     def hooks_of_runs(self) -> Iterator[tuple[str, Model]]:
-        """Yield what projects have done at the start or the end of a run."""
+        """Yield the unproven hooks of projects at the start or the end of a run."""
         for key, node in self.manifest.nodes.items():
             if node.resource_type != "operation" or node.package_name == PACKAGE:
                 continue
@@ -405,7 +411,7 @@ class Graph:
                 yield key, Model(node.name, None, (), reads, reason)
 
     def only_texts(self, protected: Protected) -> Iterator[tuple[str, Model]]:
-        """Yield what is protected and is nowhere but in the texts of its readers."""
+        """Yield the protected ephemeral models, which exist only in readers' SQL."""
         told = (
             "it is ephemeral: no relation holds its rows, and its readers are not known"
         )
@@ -415,7 +421,7 @@ class Graph:
                 yield key, Model(_name(node), None, unproven=told)
 
     def disabled(self) -> Iterator[tuple[str, Model]]:
-        """Yield the nodes that another command might not have disabled."""
+        """Yield the nodes that a different command might enable."""
         for key, same in self.manifest.disabled.items():
             for node in same:
                 if node.resource_type not in ("model", "snapshot", "seed"):
@@ -425,7 +431,7 @@ class Graph:
                     yield f"disabled {key}", Model(_name(node), None, unproven=told)
 
     def chance(self, node: ManifestSQLNode) -> str | None:
-        """Return by what of Jinja the text of a node is another one each time."""
+        """Return the Jinja name that makes a node's text random, if there is one."""
         waiting, seen = [*node.depends_on.macros], set()
         codes = [] if node.resource_type == "seed" else [node.raw_code]
         while waiting:
@@ -439,8 +445,8 @@ class Graph:
         return next(filter(None, map(_chance_in, codes)), None)
 
     def commands_in_config(self, node: ManifestSQLNode) -> list[str]:
-        """Return what the configuration of a node asks of the command."""
-        # Hooks are rendered when they run, and looked at by themselves.
+        """Return the names of the command in the configuration of a node."""
+        # Hooks are rendered when they run, and checked separately.
         names = _named_in(
             {
                 key: value
@@ -453,7 +459,7 @@ class Graph:
         return self.commands_asked(names)
 
     def commands_asked(self, names: set[str]) -> list[str]:
-        """Return what of the command is among names, or what macros so called ask."""
+        """Return the names of the command among names, or in macros that they call."""
         names, called, known = set(names), set(names), set()
         while called - known:
             known |= called
@@ -469,17 +475,17 @@ class Graph:
         return sorted(names & {*COMMAND, "adapter", "builtins", "context"})
 
     def config_by_command(self) -> Iterator[tuple[str, Model]]:
-        """Yield the config itself, if another command might protect other rows."""
+        """Yield the config itself, if the protected rows depend on the command."""
         if names := self.commands_asked({CONFIG}):
             told = f"what is protected depends on the command: {', '.join(names)}"
             yield CONFIG, Model(CONFIG, None, unproven=told)
 
     def reads(self, key: str) -> Iterator[str]:
-        """Yield what a node reads; what an ephemeral model reads, its readers read."""
+        """Yield the parents of a node; parents of an ephemeral parent replace it."""
         yield from self.reads_of(self.manifest.nodes[key].depends_on_nodes)
 
     def reads_of(self, parents: Iterable[str]) -> Iterator[str]:
-        """Yield the same of a node with these parents."""
+        """Yield these parents; parents of an ephemeral parent replace it."""
         for parent in parents:
             node = self.manifest.nodes.get(parent)
             if node is not None and node.is_ephemeral_model:
@@ -488,9 +494,9 @@ class Graph:
                 yield parent
 
     def why_hooks_are_unproven(self, node: ManifestSQLNode) -> str | None:
-        """Say which hook of a node may do more than look after the table, if any.
+        """Return a reason if a hook of a node may do more than maintain its table.
 
-        The rules hold what a model makes, and not what its hook makes beside it.
+        The rules protect the rows of a model, but not the rows that its hook writes.
         """
         # A data test has none.
         is_test = node.resource_type == "test"
@@ -498,7 +504,7 @@ class Graph:
         for hook in hooks:
             asked = copy.deepcopy(node)
             asked.raw_code = hook.sql
-            # That of a Python model; a seed's is not to be set.
+            # The hook of a Python model is SQL. The language of a seed can't be set.
             if asked.language != "sql":
                 asked.language = "sql"
             if reason := self.why_hook_is_unproven(asked, self.ways(node)):
@@ -508,7 +514,7 @@ class Graph:
     def why_hook_is_unproven(
         self, node: ManifestSQLNode, ways: Iterable[bool], **context: Any
     ) -> str | None:
-        """Say why the text of a hook may do more than look after a table, if so."""
+        """Return a reason if the text of a hook may do more than maintain a table."""
         for is_incremental in ways:
             try:
                 text = self.texts.text(node, is_incremental, **context).strip()
@@ -520,7 +526,7 @@ class Graph:
 
 
 def _why_not_compiled(error: Exception) -> str:
-    """Say why the text of a model, or of a hook, is not known."""
+    """Return the reason why the text of a model or hook is unknown."""
     lines = [line.strip() for line in str(error).splitlines()]
     for line in lines:
         if line.startswith(REFUSALS):
@@ -529,14 +535,14 @@ def _why_not_compiled(error: Exception) -> str:
 
 
 def _without_prefix(name: str) -> str:
-    """Return the name by which a macro is called that dispatch may choose."""
+    """Return a macro's name without the prefix that `dispatch` adds."""
     for prefix in PREFIXES:
         name = name.removeprefix(prefix)
     return name
 
 
 def _named_in(value: Any) -> set[str]:
-    """Return the names that the templates of a configuration ask for."""
+    """Return the names in the templates of a configuration."""
     if isinstance(value, str):
         try:
             tree = get_environment(None).parse(value)
@@ -551,7 +557,7 @@ def _named_in(value: Any) -> set[str]:
 
 
 def _names(part: nodes.Node) -> set[str]:
-    """Return the names in a template, the adapter's if it gives more than text."""
+    """Return the names in a template; `adapter` only if more than its text is used."""
     asked = _all(part, nodes.Getattr)
     of_text = {id(each.node) for each in asked if each.attr in OF_TEXTS}
     return {
@@ -562,7 +568,7 @@ def _names(part: nodes.Node) -> set[str]:
 
 
 def _parts(part: nodes.Node) -> set[str]:
-    """Return what is asked of names in a template: macros of packages are called so."""
+    """Return the attributes of names in a template, such as macros of packages."""
     asked = {
         attribute.attr
         for attribute in _all(part, nodes.Getattr)
@@ -575,25 +581,25 @@ def _parts(part: nodes.Node) -> set[str]:
 
 
 def _all(part: nodes.Node, kind: type[nodes.Node]) -> list[Any]:
-    """Return the parts of a template of one kind, itself among them."""
+    """Return the nodes of one kind in a template, its root included."""
     return [*([part] if isinstance(part, kind) else []), *part.find_all(kind)]
 
 
 def _chance_in(code: str) -> str | None:
-    """Return what of Jinja's chance a template goes by."""
+    """Return the name in a template that gives random results, if there is one."""
     try:
         tree = get_environment(None).parse(code)
     except TemplateError:
         return None
     filters = {node.name for node in tree.find_all(nodes.Filter)}
     names = {node.name for node in tree.find_all(nodes.Name)}
-    # A set has no order of its own.
+    # A set has no fixed order.
     by_names = names & {"lipsum", "set", "set_strict"}
     return next(iter((filters & {"random"}) | by_names), None)
 
 
 def _named_in_configs(code: str) -> set[str]:
-    """Return the names that a model's config() goes by, through its variables too."""
+    """Return the names that a model's config() depends on, through variables too."""
     try:
         tree = get_environment(None).parse(code)
     except TemplateError:
@@ -624,8 +630,8 @@ def _named_in_configs(code: str) -> set[str]:
 def _is_as_made(node: ManifestSQLNode) -> bool:
     """Whether a relation has the columns of its query, in their order.
 
-    An older table keeps the order that it has, a contract brings its own, and columns
-    of folders stand last.
+    An incremental table keeps its old order, a contract imposes its own, and partition
+    columns stand last.
     """
     kind = node.config.materialized
     return kind == "view" or (
@@ -636,15 +642,15 @@ def _is_as_made(node: ManifestSQLNode) -> bool:
 
 
 def _sql_in_config(node: ManifestSQLNode) -> str | None:
-    """Say which key of a configuration has SQL that looks at more than a row, if any.
+    """Return the key of a configuration with SQL over more than one row, if any.
 
-    dbt writes it into the statements that make a snapshot, merge rows or store them.
+    dbt writes this SQL into the statements that make a snapshot, merge or store rows.
     """
     config = node.config
     for name in ("updated_at", "check_cols", "dbt_valid_to_current"):
         if node.resource_type == "snapshot" and not _is_of_a_row(config.get(name)):
             return name
-    # What one of the two leaves to either side of an `or` is not looked for.
+    # dbt joins the predicates by `and`, so an `or` at the top of one is refused.
     for name in ("predicates", "incremental_predicates"):
         if not all(map(_is_no_choice, _texts(config.get(name)))):
             return name
@@ -657,39 +663,39 @@ def _sql_in_config(node: ManifestSQLNode) -> str | None:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the texts of a configuration, one or several."""
+    """Return the texts of a configuration's value, single or in a list."""
     if value is None:
         return []
     return list(map(str, value)) if isinstance(value, list | tuple) else [str(value)]
 
 
 def _is_of_a_row(value: Any) -> bool:
-    """Whether SQL of a configuration looks at one row alone."""
-    # A comment would take in what dbt writes after it.
+    """Whether SQL of a configuration reads one row only."""
+    # A comment would swallow the text that dbt writes after it.
     return not any(
         "--" in text or "/*" in text or not is_of_a_row(text) for text in _texts(value)
     )
 
 
 def _is_no_choice(predicate: str) -> bool:
-    """Whether a condition on one row means the same before another and an `and`."""
+    """Whether a condition on one row keeps its meaning when joined by `and`."""
     if not _is_of_a_row(predicate):
         return False
     return not isinstance(parse(f"select {predicate} from rows").selects[0], exp.Or)
 
 
 def _is_stored(test: ManifestSQLNode) -> bool:
-    """Whether the rows that a data test finds are stored."""
+    """Whether the failing rows of a data test are stored."""
     is_asked = test.config.store_failures
     return bool(get_flags().STORE_FAILURES) if is_asked is None else bool(is_asked)
 
 
 def _replaced_together(node: ManifestSQLNode) -> str | None:
-    """Say by what rows are replaced, if not within those of one user."""
+    """Return how a node replaces rows, if a replacement may cross users."""
     if node.config.materialized not in ("incremental", "snapshot"):
         return None
     by = [node.config.unique_key]
-    # By batches of time, too, whole folders are written anew.
+    # `microbatch` also rewrites whole partitions.
     strategies = ("insert_overwrite", "microbatch")
     if node.config.get("incremental_strategy") in strategies:
         by.append(node.config.get("partition_by") or "")
@@ -704,7 +710,7 @@ def _replaced_together(node: ManifestSQLNode) -> str | None:
 
 
 def _name(node: ManifestSQLNode) -> str:
-    """Return how people call a node, one of several versions by which it is."""
+    """Return a node's name, with its version if it has one."""
     version = getattr(node, "version", None)
     return node.name if version is None else f"{node.name}.v{version}"
 
@@ -715,7 +721,7 @@ def _relation(schema: str, name: str) -> Name:
 
 
 def _is_rendered(node: ManifestSQLNode) -> bool:
-    """Whether a secure dataset is nothing but what the macro renders for it."""
+    """Whether the code of a secure dataset is only the call of its macro."""
     try:
         tree = get_environment(None).parse(node.raw_code)
     except TemplateError:
@@ -735,7 +741,7 @@ def _is_rendered(node: ManifestSQLNode) -> bool:
 
 
 def _called(item: nodes.Node) -> str | None:
-    """Return the macro of the product's package that is called, or dbt's config()."""
+    """Return the called macro of the product's package, or `config`; else none."""
     if not isinstance(item, nodes.Call):
         return None
     if isinstance(item.node, nodes.Name) and item.node.name == "config":

@@ -1,10 +1,10 @@
 """Proves that a query carries user_id through, by following it through the text.
 
-The rows of a relation are *keyed* by a column if what they say of one user comes from
-that user's rows, and from rows that have no user, alone; rows that are null there come
-from the latter only. A protected relation is keyed by its user_id. Each step of a query
-is looked at in turn: what keys do the rows have after it? A step that isn't known here
-is no proof, nor is a relation that the project doesn't know.
+A column is a *key* of a relation's rows if each row with a user in it comes only from
+this user's rows and from rows without a user, and each row with null in it comes only
+from rows without a user. A protected relation has the key user_id. For each step of a
+query, the proof computes the keys of the rows after it. A step that is unknown here
+proves nothing; nor does a relation that the project doesn't know.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ OWN = "rules-of-its-own"
 UNPROVEN = "cannot-be-proven"
 Ref = tuple[str, str]
 Name = tuple[str, str]
-# The name of a column, alone or after that of its relation.
+# The name of a column, alone or after its relation's name.
 Key = TypeVar("Key", str, Ref)
 
-# Columns that a file or a table format adds: they tell of the places of rows.
+# Columns that a file or a table format adds: they reveal the places of rows.
 HIDDEN = names(
     """
     _change_type _commit_timestamp _commit_version _deleted _file
     _last_updated_sequence_number _metadata _partition _pos _row_id _spec_id
     """
 )
-# Expressions that look at one row, beside the functions. No other is known here.
+# The known expressions, besides functions, that read one row.
 ROW_EXPRESSIONS = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Alias),
     *(exp.Aliases, exp.Paren, exp.Star, exp.Binary, exp.Unary, exp.Between, exp.In),
@@ -80,7 +80,7 @@ GENERATOR_NODES = (exp.UDTF, exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
 WINDOW_NODES = tuple(
     {exp.RowNumber, exp.Rank, exp.DenseRank, exp.CumeDist, exp.PercentRank, exp.Ntile}
 )
-# What the parts of a query may consist of. Whatever else they have is not known here.
+# The known arguments of the parts of a query. Every further argument is refused.
 PARTS: dict[type, frozenset[str]] = {
     exp.Select: names(
         "with_ expressions from_ joins laterals where group having qualify windows"
@@ -108,7 +108,7 @@ PARTS: dict[type, frozenset[str]] = {
 }
 
 
-# How a query is worked out, which changes nothing of what it returns.
+# Hints change the execution of a query, but not its result.
 HINTS = names(
     """
     broadcast broadcastjoin coalesce mapjoin merge mergejoin rebalance repartition
@@ -116,40 +116,40 @@ HINTS = names(
     """
 )
 DIGITS_OF_BIGINT = 19
-# Beside a text, Spark compares a decimal as a double too.
+# Spark compares a decimal with a text as doubles.
 INEXACT = {
     exp.DataType.Type.FLOAT,
     exp.DataType.Type.DOUBLE,
     exp.DataType.Type.DECIMAL,
 }
-# Calls whose value has the type of what they are given, and those that give integers.
+# Functions with the type of their arguments, and functions with an integer result.
 OF_A_GIVEN_TYPE = (
     *(exp.Coalesce, exp.If, exp.Case, exp.Nullif, exp.Greatest, exp.Least, exp.Abs),
     *(exp.Max, exp.Min, exp.First, exp.Last, exp.AnyValue, exp.ArgMax, exp.ArgMin),
     *(exp.FirstValue, exp.LastValue, exp.Lag, exp.Lead, exp.Sum, exp.Ceil, exp.Floor),
 )
 OF_INTEGERS = names("bigint hash pmod smallint tinyint xxhash64")
-# So the parser's annotator ends on a call that it does not expect.
+# The errors of the parser's annotator at an unexpected call.
 UNTYPED = (SqlglotError, LookupError, AttributeError, TypeError, ValueError)
 UNKNOWN_TYPES = {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
-# A recursive CTE over as many relations settles in fewer steps.
+# A recursive CTE over this many relations settles in fewer steps.
 MAXIMAL_STEPS = 20
 
 # Statements that write no rows.
 UPKEEP = (exp.Grant, exp.Revoke, exp.Analyze, exp.Comment, exp.Refresh)
 UPKEEP_COMMANDS = {"ANALYZE", "OPTIMIZE", "VACUUM", "REFRESH", "MSCK", "MSCK REPAIR"}
 
-# Of a parsed query: whether commas stand between relations.
+# The key of a parsed query's metadata: whether commas separate relations.
 COMMAS = "commas"
 
 
 class UnknownRelation(NotUnderstood):
-    """The query reads what the project does not know."""
+    """The query reads a relation that the project does not know."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Why rows are told apart by no user: the rule, and what breaks it."""
+    """Why no key separates the rows of users: the broken rule, and the reason."""
 
     rule: str
     text: str
@@ -158,16 +158,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Rows:
-    """What is known of a query's rows, or a relation's.
+    """The known properties of the rows of a query or a relation.
 
-    columns   their names in order; none if they aren't known
-    keys      the columns by which the rows are keyed
-    reads     the protected relations that they come from; empty: the rows are open
+    columns   their names in order; none if they are unknown
+    keys      the columns that are keys of the rows
+    reads     the protected relations behind the rows; empty: the rows are open
     problem   why there is no key, though the rows are protected
     odd       the columns that may not be spelt in lower case
-    inexact   the columns that may hold floating-point numbers or decimals: to compare
-              an id with one, Spark may make it a double too, and the ids of two users
-              the same; with ANY all that are not keys
+    inexact   the columns that may hold floating-point numbers or decimals; with ANY,
+              all columns that are no keys. In a comparison with such a number, Spark
+              may cast ids to doubles, and make the ids of two users equal
     """
 
     columns: tuple[str, ...] | None
@@ -178,33 +178,33 @@ class Rows:
     inexact: frozenset[str] = frozenset()
 
     def has(self, column: str) -> bool:
-        """Whether the column is surely there."""
+        """Whether the column certainly exists."""
         return column in self.keys or column in (self.columns or ())
 
     def is_inexact(self, column: str) -> bool:
-        """Whether a column may hold what makes the ids of two users the same."""
+        """Whether a comparison with a column may make the ids of two users equal."""
         is_any = ANY in self.inexact and column not in self.keys
         return is_any or column in self.inexact
 
 
 OPEN = Rows(columns=None)
-# In place of the names of columns.
+# Stands for all columns.
 ANY = "*"
-# What a query makes that is not followed: its columns may be of any type.
+# The rows of a query that is not followed: its columns may have any type.
 NOT_FOLLOWED = Rows(columns=None, inexact=frozenset((ANY,)))
-# What stands between the name of a struct and its field, in no name of a column.
+# The separator of a struct and its field; no column's name contains it.
 FIELD = "\0"
 Resolve = Callable[[Name], Rows | None]
 
 
 @dataclass
 class Scope:
-    """The rows of a `from` as its joins make them, and by what they are keyed.
+    """The rows of a `from` after its joins, with their keys.
 
-    Keys are (alias, column). What a full join makes of two keys is a key under the
-    alias '', as a column of `using` or as their coalesce(). What an outer join makes
-    of an equal key is that key or null. Open rows that a subquery is looked up for by
-    one of their columns are keyed by it: `takes_key` says whether that may be.
+    A key is (alias, column). A full join combines two keys into one with the alias '',
+    as a column of `using` or as their coalesce(). After an outer join, a column equal
+    to a key is that key or null (`null_or_keys`). If a subquery is looked up by a
+    column of open rows, this column becomes their key, if `takes_key` allows it.
     """
 
     outer: Scope | None
@@ -218,25 +218,25 @@ class Scope:
     coalesced: dict[frozenset[Ref], Ref] = field(default_factory=dict)
     not_null: set[Ref] = field(default_factory=set)
     takes_key: bool = True
-    # The relations that have no alias, by the names under which they stand.
+    # The relations without an alias, by their names in the `from`.
     relations: dict[str, Name] = field(default_factory=dict)
 
     def lose(self, rule: str, text: str, reads: frozenset[str] = frozenset()) -> None:
-        """From here on no key tells the rows apart; the first reason is kept."""
+        """Remove all keys of the rows, and keep the first reason for that."""
         self.reads |= reads
         self.problem = self.problem or Problem(rule, text, self.reads)
         self.keys, self.null_or_keys, self.coalesced = set(), {}, {}
         self.merged = dict.fromkeys(self.merged)
 
     def pin(self, outside: Scope, ref: Ref) -> None:
-        """The rows are those of one user, the one of the row outside: open to it."""
+        """Open the rows to the outer row: both belong to one user."""
         if not outside.reads:
             outside.keys, outside.reads = {ref}, self.reads
         self.keys, self.null_or_keys = set(), {}
         self.reads, self.problem = frozenset(), None
 
     def find(self, column: exp.Column) -> tuple[Scope, Ref] | None:
-        """Return the scope and the source of a column, if there is one answer."""
+        """Return the scope and the source of a column, if they are unambiguous."""
         name = column.name.lower()
         if isinstance(column.this, exp.Star):
             return None
@@ -246,7 +246,7 @@ class Scope:
             if alias not in self.sources:
                 if field := self.find_field(column):
                     return field
-                # A column that is a struct goes before a relation outside.
+                # A struct column has priority over an outer relation.
                 return None if self.may_have(alias) else self.find_outside(column)
             return None if alias in self.hidden else (self, (alias, name))
         if name in self.merged:
@@ -261,11 +261,11 @@ class Scope:
         return self.find_outside(column)
 
     def find_outside(self, column: exp.Column) -> tuple[Scope, Ref] | None:
-        """Return the source of a column among the rows outside."""
+        """Return the source of a column among the outer rows."""
         return self.outer.find(column) if self.outer else None
 
     def may_have(self, name: str) -> bool:
-        """Whether a column of this name may be there."""
+        """Whether a column of this name may exist."""
         return any(
             rows.columns is None or rows.has(name)
             for alias, rows in self.sources.items()
@@ -276,13 +276,13 @@ class Scope:
         """Return the source of a column with its schema, or of a struct's field."""
         alias, name = column.table.lower(), column.name.lower()
         named = _schema_and_name(column.text("catalog"), column.text("db"), alias)
-        # What joins only later is not meant yet.
+        # A relation that joins later is not visible yet.
         if alias in self.sources and self.relations.get(alias) == named:
             return None if alias in self.hidden else (self, (alias, name))
         if found := self.find_field(column):
             return found
         first = column.parts[0].name.lower()
-        # What stands here goes before what stands outside.
+        # Names of this scope have priority over outer names.
         is_here = first in self.sources or self.may_have(first)
         return None if is_here else self.find_outside(column)
 
@@ -302,9 +302,9 @@ class Scope:
     def ref_of(
         self, node: exp.Expression | None, is_compared: bool = True
     ) -> tuple[Scope, Ref] | None:
-        """Return the column that an expression is, whatever its type.
+        """Return the column that an expression equals, whatever its type.
 
-        A key that is a decimal tells users apart, unless it is compared.
+        A decimal key separates users, unless it is compared.
         """
         if isinstance(node, (exp.Paren, exp.Alias)):
             return self.ref_of(node.this, is_compared)
@@ -328,14 +328,14 @@ class Scope:
         return None
 
     def is_inexact_column(self, ref: Ref) -> bool:
-        """Whether a column may hold what makes the ids of two users the same."""
+        """Whether a comparison with a column may make the ids of two users equal."""
         alias, name = ref
         return alias in self.sources and self.sources[alias].is_inexact(name)
 
     def is_inexact(self, node: exp.Expression) -> bool:
-        """Whether an expression may give what makes the ids of two users the same."""
+        """Whether comparing with an expression may make the ids of two users equal."""
         if isinstance(node, exp.Column):
-            # What is not found may be a field of a struct.
+            # An unknown column may be a field of a struct.
             found = self.find(node)
             if found is None:
                 return bool(node.table) or self.is_not_followed()
@@ -354,23 +354,23 @@ class Scope:
         )
 
     def is_not_followed(self) -> bool:
-        """Whether a column here may be one of any type."""
+        """Whether a column here may have any type."""
         return any(ANY in rows.inexact for rows in self.sources.values())
 
     def key_of(self, node: exp.Expression | None) -> Ref | None:
-        """Return the key of this scope that an expression is."""
+        """Return the key of this scope that an expression equals."""
         found = self.ref_of(node, is_compared=False)
         return (
             found[1] if found and found[0] is self and found[1] in self.keys else None
         )
 
     def outer_key(self, node: exp.Expression | None) -> tuple[Scope, Ref] | None:
-        """Return the key of the rows outside that an expression is, or may become."""
+        """Return the key of the outer rows that an expression is, or may become."""
         found = self.ref_of(node)
         if found is None or found[0] is self:
             return None
         outside, ref = found
-        # For a null there is nothing inside, or what has no user.
+        # A null matches no inner row, or only rows without a user.
         is_key = ref in outside.keys or ref in outside.null_or_keys
         return found if is_key or (outside.takes_key and not outside.reads) else None
 
@@ -390,18 +390,18 @@ def _value_of(node: exp.Subquery) -> exp.Expression | None:
 
 
 def _is_bare_relation(node: exp.Expression) -> bool:
-    """Whether a relation or a CTE stands alone, without an alias of its own."""
+    """Whether a relation or a CTE has no alias and no pivot."""
     is_named = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
     return is_named and not (node.args.get("alias") or node.args.get("pivots"))
 
 
 def _keeps_apart(cast: exp.Cast, is_compared: bool) -> bool:
-    """Whether a cast of a user's id makes no two users one."""
+    """Whether a cast keeps the ids of two users distinct."""
     kept, types = {"this", "to"}, {exp.DataType.Type.BIGINT, exp.DataType.Type.TEXT}
     if not is_compared and not cast.args.get("safe") and _has_room(cast.to):
         types |= {exp.DataType.Type.DECIMAL}
     if cast.args.get("safe"):
-        # By try_cast what is no number is null; a text can be made of anything.
+        # `try_cast` turns failures into null; a cast to text never fails.
         kept, types = kept | {"safe"}, {exp.DataType.Type.TEXT}
     return cast.to.this in types and all(
         name in kept or not value for name, value in cast.args.items()
@@ -426,7 +426,7 @@ def _may_be_inexact(part: exp.Expression) -> bool:
 
 
 def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
-    """Yield what must all be true for a condition to be."""
+    """Yield the conjuncts of a condition."""
     if isinstance(node, (exp.Where, exp.Paren)):
         yield from conjuncts(node.this)
     elif isinstance(node, exp.And):
@@ -442,14 +442,14 @@ def equalities(
     """Return the two sides of each conjunct that is an equality."""
     kinds = (exp.EQ, exp.NullSafeEQ) if null_safe else (exp.EQ,)
     return [
-        # A list of one is an equality too.
+        # `in` with one element is an equality too.
         (part.this, part.expressions[0] if type(part) is exp.In else part.expression)
         for part in parts
         if type(part) in kinds or (type(part) is exp.In and len(part.expressions) == 1)
     ]
 
 
-# True only where neither side is null.
+# Comparisons that are true only if neither side is null.
 STRICT = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 SETS = {"rollup": exp.Rollup, "cube": exp.Cube, "grouping_sets": exp.GroupingSets}
 
@@ -468,9 +468,10 @@ class Query:
         ctes: Mapping[str, Rows],
         outer: Scope | None = None,
     ) -> Rows:
-        """Return what is known of a query's rows.
+        """Return the known properties of a query's rows.
 
-        Whatever a query does with open rows alone, they stay open.
+        A query over open rows only has open rows, even if it is not understood. Raises
+        NotUnderstood for protected rows, UnknownRelation for an unknown relation.
         """
         try:
             return self.understood(node, ctes, outer)
@@ -497,7 +498,7 @@ class Query:
     def understood(
         self, node: exp.Expression, ctes: Mapping[str, Rows], outer: Scope | None
     ) -> Rows:
-        """Return what is known of a query's rows, or raise."""
+        """Return the known properties of a query's rows, or raise NotUnderstood."""
         if not isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation)):
             if isinstance(node, exp.Values):
                 return self.inline_rows(node)
@@ -518,7 +519,7 @@ class Query:
     def with_ctes(
         self, node: exp.Expression, ctes: Mapping[str, Rows], outer: Scope | None
     ) -> Mapping[str, Rows]:
-        """Return the CTEs that a query sees, its own included."""
+        """Return the CTEs in a query's scope, its own included."""
         if not (clause := node.args.get("with_")):
             return ctes
         _known_parts(clause)
@@ -537,8 +538,8 @@ class Query:
     ) -> Rows:
         """Return the rows of a CTE that reads itself.
 
-        What holds of its start, and after each step over rows that it holds of, holds
-        of all of them.
+        Induction: a property of the start that each step preserves is a property of all
+        rows.
         """
         name, alias, union = cte.alias.lower(), cte.args.get("alias"), cte.this
         if not isinstance(union, exp.Union) or _names_cte(union.this, name):
@@ -554,7 +555,7 @@ class Query:
         raise NotUnderstood("a recursive CTE has too many steps")
 
     def inline_rows(self, node: exp.Values) -> Rows:
-        """Return the rows that a query spells out."""
+        """Return the rows of a `values` clause."""
         _known_parts(node)
         scope = Scope(outer=None)
         for part in node.expressions:
@@ -576,8 +577,8 @@ class Query:
     ) -> Rows:
         """Return the rows of a union, an intersect or an except.
 
-        Each branch that is protected has a key in the same place. Rows are compared
-        with rows of the same key only.
+        All protected branches need a key in the same place, so that rows are compared
+        only with rows of the same key.
         """
         left = self.rows(node.this, ctes, outer)
         right = self.rows(node.expression, ctes, outer)
@@ -646,13 +647,13 @@ class Query:
         return self.output(node, outputs, scope)
 
     def joined(self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]) -> None:
-        """Take in the `from`, its joins and lateral views."""
+        """Add the `from`, its joins and lateral views to a scope."""
         joins = node.args.get("joins") or []
         if self.has_commas:
             _check_commas(joins)
         parts = list(conjuncts(node.args.get("where")))
         sides = {(join.side or "").upper() for join in joins}
-        # Two nulls are also equal where a later join fills both sides up.
+        # A later join may fill both sides with nulls, which `<=>` takes as equal.
         inner = equalities(parts, null_safe=not sides & {"RIGHT", "FULL"})
         if first := node.args.get("from_"):
             _check_pivots(node)
@@ -662,7 +663,7 @@ class Query:
             scope.problem = scope.problem or rows.problem
             if not scope.problem:
                 scope.keys = {(alias, key) for key in rows.keys}
-        # What a lateral subquery gives is known only with the relations before it.
+        # The rows of a lateral subquery depend on the relations before it.
         named = [
             None
             if isinstance(join.this, exp.Lateral)
@@ -687,7 +688,7 @@ class Query:
         ctes: Mapping[str, Rows],
         number: int | None = None,
     ) -> tuple[str, Rows]:
-        """Return the alias of what stands in a `from`, and its rows."""
+        """Return the alias and the rows of an entry in a `from`."""
         alias = node.args.get("alias")
         name = (node.alias_or_name or f"#{number or len(scope.sources)}").lower()
         for pivot in node.args.get("pivots") or []:
@@ -709,7 +710,7 @@ class Query:
             rows = self.generated(node.this, scope, ctes)
         else:
             rows = self.generated(node, scope, ctes)
-        # Before a pivot the alias has renamed what it turns.
+        # An alias before a pivot has already renamed the pivot's input.
         return name, rows if node.args.get("pivots") else _renamed(rows, alias)
 
     def table(self, node: exp.Table, ctes: Mapping[str, Rows]) -> Rows:
@@ -721,15 +722,15 @@ class Query:
             raise UnknownRelation(f"{name} is no relation of this project")
         if (sample := node.args.get("sample")) and rows.reads:
             _known_parts(sample)
-            # A share is drawn row by row, unless a seed makes it go by their places.
+            # A percentage draws row by row, but a seed makes it depend on their places.
             if sample.args.get("size") or sample.args.get("seed"):
                 rows = _lost(rows, GROUP, "a sample of the rows of several users")
         return rows
 
     def pivoted(self, rows: Rows, node: exp.Expression) -> Rows:
-        """Return the rows as the pivots of a relation or a subquery make them."""
+        """Return the rows after the pivots of a relation or a subquery."""
         for number, pivot in enumerate(node.args.get("pivots") or []):
-            # The alias before a pivot renames what the pivot turns.
+            # The alias before a pivot renames the pivot's input.
             rows = rows if number else _renamed(rows, node.args.get("alias"))
             rows = self.turned(rows, pivot)
         return rows
@@ -770,7 +771,7 @@ class Query:
     def generated(
         self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
     ) -> Rows:
-        """Return the rows that a generator makes of a row."""
+        """Return the rows that a generator makes from a row."""
         if isinstance(node, exp.Anonymous) and node.name.lower() == "range":
             parts = node.expressions
         elif _is_generator(node):
@@ -790,9 +791,9 @@ class Query:
         ctes: Mapping[str, Rows],
         inner: list[tuple[exp.Expression, exp.Expression]],
     ) -> None:
-        """Take in one more relation, and see what keys are left.
+        """Add one more relation to a scope, and compute the remaining keys.
 
-        way    the side whose rows it keeps, or a semi or anti join; see `_ways`
+        way    the side that keeps its rows, or a semi or anti join; see `_ways`
         inner  the two sides of each equality in the `where`
         """
         _known_parts(node)
@@ -819,12 +820,12 @@ class Query:
             if found and found[0] is scope
             if not scope.is_inexact_column(found[1]) and not rows.is_inexact(name)
         ]
-        # A relation that joins later goes before a field of the same name.
+        # A relation that joins later has priority over a field of the same name.
         here = {"", *scope.sources}
         sure = [pair for pair in inner if _tables(pair) <= here]
         pairs = _paired(scope, alias, equalities(on) + ([] if way else sure)) + using
         both = [(a, b) for a, b in pairs if a in left_keys and b in right_keys]
-        # Of an open relation any column is a key, once it is equal to one.
+        # Any column of an open relation becomes a key once it is equal to a key.
         if not left_reads:
             both = [(a, b) for a, b in pairs if b in right_keys]
         elif not rows.reads:
@@ -844,14 +845,14 @@ class Query:
         right = right_keys if rows.reads else {b for _, b in both}
         scope.reads = left_reads | rows.reads
         scope.problem = scope.problem or rows.problem
-        # One of two equal keys, for who asks for the first that is not null.
+        # For two equal keys, the key that their coalesce() equals.
         either = {frozenset(pair): pair[way == "RIGHT"] for pair in both}
         if way in ("RIGHT", "FULL"):
             scope.coalesced = {}
         if way == "FULL":
             either = {pair: ("", "/".join(sum(sorted(pair), ()))) for pair in either}
-        # An equal key is needed between two protected sides, and where the rows of an
-        # open side stay or go by whether there is a row of some user.
+        # An equal key is needed between two protected sides, and also if a user's rows
+        # decide which rows of an open side remain.
         is_met = both or not (
             (rows.reads and (left_reads or way in ("LEFT", "SEMI", "ANTI", "FULL")))
             or (left_reads and way in ("RIGHT", "FULL"))
@@ -882,7 +883,7 @@ class Query:
                 scope.merged[name] = own if way == "RIGHT" else ref
         if scope.reads and not scope.keys:
             scope.lose(CARRY, f"{_joined(way)} {alias} without an equal user_id")
-        # By a subquery in it, rows of an outer join stay or go for other users.
+        # A subquery in an outer join's `on` may keep or drop rows of further users.
         scope.takes_key = False
         for part in on:
             self.scan(part, scope, ctes)
@@ -895,7 +896,7 @@ class Query:
             scope.hidden.add(alias)
 
     def shared(self, node: exp.Join, scope: Scope, rows: Rows) -> list[str]:
-        """Return the columns by which a natural join joins."""
+        """Return the common columns of a natural join."""
         if node.args["method"].upper() != "NATURAL":
             raise NotUnderstood(
                 f"a {node.args['method'].lower()} join is not known here"
@@ -906,7 +907,7 @@ class Query:
         shared = [name for name in left if name in rows.columns]
         if any(left.count(n) > 1 or rows.columns.count(n) > 1 for n in shared):
             raise NotUnderstood("a natural join by a column that stands twice")
-        # Not each Spark takes two spellings for one column.
+        # Spark's versions differ on whether two spellings are one column.
         if odd := sorted(self.odd.intersection(shared)):
             raise NotUnderstood(f"a natural join by two spellings of {odd[0]}")
         return shared
@@ -914,9 +915,9 @@ class Query:
     def filtered(
         self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]
     ) -> None:
-        """Take in the `where`: who is looked up in a subquery, and one user's rows."""
+        """Apply the `where` to a scope: lookups of a user, and filters to one user."""
         parts = list(conjuncts(node.args.get("where")))
-        # What an `on` names is of the relations until then.
+        # An `on` names only the relations before it.
         known = list(scope.sources)
         looked_at = [(parts, known)] + [
             (list(conjuncts(join.args.get("on"))), known[: number + 2])
@@ -942,13 +943,13 @@ class Query:
     def is_looked_up(
         self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
     ) -> bool:
-        """Whether a conjunct looks the row's own user up: `user_id in (select ...)`."""
+        """Whether a conjunct looks up the row's own user: `user_id in (select ...)`."""
         is_not = isinstance(node, exp.Not)
         node = node.this.unnest() if isinstance(node, exp.Not) else node
         if not isinstance(node, exp.In) or not (query := node.args.get("query")):
             return False
         if isinstance(query, exp.Subquery) and isinstance(query.this, exp.Subquery):
-            # In two brackets it is a value: one row's, or null where there is none.
+            # Double brackets make a scalar: the value of one row, or null without rows.
             return False
         rows = self.rows(query, ctes, scope)
         if not rows.reads or rows.columns is None:
@@ -961,7 +962,7 @@ class Query:
         if len(values) != len(rows.columns):
             return False
         if is_not and (len(values) > 1 or not self.is_never_null(values[0], scope)):
-            # A null is in no list, unless there is no row of any user: then it is.
+            # `null not in (...)` is true only if the subquery has no row of any user.
             return False
         looked_up = [
             ref[1]
@@ -977,17 +978,17 @@ class Query:
 
     @staticmethod
     def is_never_null(value: exp.Expression, scope: Scope) -> bool:
-        """Whether the rows where a column is null are filtered out."""
+        """Whether a filter removes the rows with null in a column."""
         found = scope.ref_of(value)
         return found is not None and any(
             (alias, name) == found[1]
-            # With `using` it may be the column of both.
+            # With `using`, the name may stand for the columns of both sides.
             or (not alias and name == found[1][1] and not scope.merged)
             for alias, name in scope.not_null
         )
 
     def grouped(self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]) -> None:
-        """Take in the `group by`: its keys stay."""
+        """Apply the `group by` to a scope: only its keys stay."""
         group = node.args.get("group")
         scope.takes_key = False
         if group is None:
@@ -1006,7 +1007,7 @@ class Query:
             terms = [
                 output for output in node.expressions if not self.parts_of(output)[0]
             ]
-        # `group by a, b grouping sets (...)` and `with rollup` group by the sets alone.
+        # `group by a, b grouping sets (...)` and `with rollup` group by the sets only.
         if sets := [s for name in SETS for s in group.args.get(name) or []]:
             terms = sets
         keys = set()
@@ -1024,7 +1025,7 @@ class Query:
     def grouping_keys(
         self, term: exp.Expression, node: exp.Select, scope: Scope
     ) -> set[Ref]:
-        """Return the keys that a term of a `group by` has in each of its sets.
+        """Return the keys that are in each grouping set of a term of a `group by`.
 
         A rollup or a cube has none: one of its sets is empty.
         """
@@ -1038,7 +1039,7 @@ class Query:
             return {
                 key for each in parts for key in self.grouping_keys(each, node, scope)
             }
-        # A star moves the places of the outputs after it.
+        # A star shifts the positions of the outputs after it.
         has_star = any(output.is_star for output in node.expressions)
         is_place = isinstance(term, exp.Literal) and not term.is_string
         if is_place and term.name.isdigit() and not has_star:
@@ -1054,17 +1055,17 @@ class Query:
     def named_output(
         name: str, node: exp.Select, scope: Scope
     ) -> exp.Expression | None:
-        """Return the output that a `group by` names, if no column can be meant."""
+        """Return the output that a `group by` names, if the name can be no column's."""
         if any(rows.columns is None for rows in scope.sources.values()):
             return None
         named = [o for o in node.expressions if _name_of(o) == name]
         return named[0] if len(named) == 1 else None
 
     def windowed(self, window: exp.Window, node: exp.Select, scope: Scope) -> None:
-        """Look at a window: it is within the rows of one key."""
+        """Check that a window stays within the rows of one key."""
         if not scope.reads:
             return
-        # Spark compares their names with case.
+        # Names of windows are case-sensitive in Spark.
         named = {w.name: w for w in node.args.get("windows") or []}
         partition: list[exp.Expression] = []
         seen: set[str] = set()
@@ -1085,7 +1086,7 @@ class Query:
     def output(
         self, node: exp.Select, outputs: list[exp.Expression], scope: Scope
     ) -> Rows:
-        """Return the rows as they are selected, without the rest of the rows' users."""
+        """Return the selected rows, with the keys among the outputs."""
         columns: list[str] | None = []
         keys: set[str] = set()
         others: set[str] = set()
@@ -1093,7 +1094,7 @@ class Query:
         for number, output in enumerate(outputs):
             names, own = self.output_columns(output, scope)
             if names == [""]:
-                # Two columns that Spark names are two.
+                # Two columns with names made by Spark stay distinct.
                 names = [f"{FIELD}{number}"]
             if output.is_star:
                 inexact |= {
@@ -1137,7 +1138,7 @@ class Query:
     def output_columns(
         self, output: exp.Expression, scope: Scope
     ) -> tuple[list[str] | None, set[str]]:
-        """Return the columns that an output makes, and those of them that are keys."""
+        """Return the columns of an output, and the keys among them."""
         star = output.this if isinstance(output, exp.Column) else output
         if isinstance(star, exp.Star):
             _known_parts(star)
@@ -1147,17 +1148,17 @@ class Query:
             names, keys = _all_columns(scope, alias)
             parts = star.args.get("except_") or []
             if any(column.args.get("table") for column in parts):
-                # Of columns of one name, the others stay.
+                # `except (a.x)` leaves a further column `x` in place.
                 names = None
             without = {column.name.lower() for column in parts}
-            # Of a struct, only a field may be left out.
+            # `except` may remove a single field of a struct.
             inner = without | {column.text("table").lower() for column in parts}
             left = None if names is None else [n for n in names if n not in without]
             return left, {key for key in keys if key.split(FIELD)[0] not in inner}
         if isinstance(output, exp.Aliases):
             return [alias.name.lower() for alias in output.aliases], set()
         if any(map(_is_generator, output.find_all(exp.Func))):
-            # A generator may make several columns, and an alias names only one.
+            # A generator may make several columns; an alias names only one.
             return None, set()
         name = _name_of(output)
         value = output.this if isinstance(output, exp.Alias) else output
@@ -1190,7 +1191,11 @@ class Query:
     def scan(
         self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
     ) -> None:
-        """Look at each part of an expression, and at its subqueries."""
+        """Check each part of an expression, and its subqueries.
+
+        A subquery over protected rows removes the keys. Raises NotUnderstood for an
+        unknown part.
+        """
         for part in _walk(node):
             query = _subquery_of(part)
             if query is not None:
@@ -1224,7 +1229,7 @@ def _words_of(column: exp.Column) -> set[str]:
 def _paired(
     scope: Scope, alias: str, pairs: list[tuple[exp.Expression, exp.Expression]]
 ) -> list[tuple[Ref, Ref]]:
-    """Return the equal columns of what is joined so far and of one more source."""
+    """Return the pairs of equal columns of the earlier sources and of one more."""
     found = [(scope.ref_of(left), scope.ref_of(right)) for left, right in pairs]
     return [
         (a[1], b[1]) if b[1][0] == alias else (b[1], a[1])
@@ -1235,7 +1240,7 @@ def _paired(
 
 
 def _one_of(keys: Iterable[Key]) -> set[Key]:
-    """Return one of the keys, user_id if it is among them: in open rows they differ."""
+    """Return one of the keys, preferably user_id: in open rows the keys differ."""
     return set(sorted(keys, key=lambda key: (USER not in (key, key[-1]), key))[:1])
 
 
@@ -1248,7 +1253,7 @@ def _add_alias(scope: Scope, alias: str, rows: Rows) -> None:
 def _close(
     scope: Scope, pairs: Iterable[tuple[exp.Expression, exp.Expression]]
 ) -> None:
-    """What is equal to a key in every row is one."""
+    """Make each column a key that equals a key in every row."""
     pairs, size = list(pairs), -1
     while scope.keys and size != len(scope.keys):
         size = len(scope.keys)
@@ -1259,7 +1264,7 @@ def _close(
 
 
 def _inexact_of(left: Rows, right: Rows) -> frozenset[str]:
-    """Return the columns of two branches where either has floating-point numbers."""
+    """Return the columns of two branches that are inexact in either branch."""
     if left.columns is None:
         return left.inexact | right.inexact
     if right.columns is None:
@@ -1270,14 +1275,14 @@ def _inexact_of(left: Rows, right: Rows) -> frozenset[str]:
 
 
 def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set[str]]:
-    """Return the columns of a star, and those of them that are keys."""
+    """Return the columns of a star, and the keys among them."""
     shown = [a for a in scope.sources if a not in scope.hidden]
     if alias is not None:
         if alias not in shown:
             raise NotUnderstood(f"{alias} is no relation of the from")
         shown = [alias]
     merged = [] if alias is not None else list(scope.merged)
-    # Spark gives the columns of a `using` first, of one relation too.
+    # Spark puts the columns of a `using` first, also in `alias.*`.
     names: list[str] | None = None if alias and scope.merged else list(merged)
     keys = {name for name in merged if scope.merged[name] in scope.keys}
     for source in shown:
@@ -1291,13 +1296,13 @@ def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set
 
 
 def _tables(pair: Iterable[exp.Expression]) -> set[str]:
-    """Return what stands before the names of columns; empty of a bare one."""
+    """Return the qualifiers of columns; an empty text for a column without one."""
     columns = (column for side in pair for column in side.find_all(exp.Column))
     return {column.table.lower() for column in columns}
 
 
 def _lost(rows: Rows, rule: str, text: str) -> Rows:
-    """Return rows that no key tells apart any more."""
+    """Return the rows without keys, with a problem."""
     problem = rows.problem or Problem(rule, text, rows.reads)
     return replace(rows, keys=frozenset(), problem=problem)
 
@@ -1313,11 +1318,11 @@ def _ways(
     named: list[tuple[str, Rows] | None],
     not_null: set[Ref],
 ) -> list[str]:
-    """Return of each join the side whose rows it keeps, or that it is semi or anti.
+    """Return for each join the side that keeps its rows, or SEMI or ANTI.
 
-    It keeps no row of a side if the rest of the query loses the row, because a column
-    of the other side is null there. `not_null` has the columns that are not null after
-    the joins; here the columns are added that inner joins compare.
+    A side does not keep its rows if the query later drops rows with a null column of
+    the opposite side. `not_null` holds the columns that are not null after the joins;
+    this function adds the columns that inner joins compare.
     """
     known, ways = sources | dict(filter(None, named)), []
     for join, source in zip(reversed(joins), reversed(named), strict=True):
@@ -1325,7 +1330,7 @@ def _ways(
         way = kind if kind in ("SEMI", "ANTI") else way
         alias = source[0] if source else join.this.alias_or_name.lower()
         rows = known.pop(alias, OPEN)
-        # A name with a dot may be the field of a struct, where no such column is.
+        # A qualified name may be a field of a struct, if there is no such column.
         is_right = any(a == alias and rows.has(name) for a, name in not_null)
         is_left = any(a in known and known[a].has(name) for a, name in not_null)
         keeps_left = way in ("LEFT", "FULL") and not is_right
@@ -1340,7 +1345,7 @@ def _ways(
 
 
 def _not_null(conditions: Iterable[exp.Expression]) -> Iterator[Ref]:
-    """Yield the columns that are not null where these conditions are true."""
+    """Yield the columns that are not null if these conditions are true."""
     for part in conditions:
         sides: list[exp.Expression] = []
         if type(part) in STRICT:
@@ -1356,7 +1361,7 @@ def _not_null(conditions: Iterable[exp.Expression]) -> Iterator[Ref]:
 
 
 def _is_cut(node: exp.Query) -> bool:
-    """Whether a query returns only so many of its rows."""
+    """Whether a limit or an offset cuts the rows of a query."""
     limit = node.args.get("limit")
     is_all = isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Var)
     return bool(node.args.get("offset") or (limit and not is_all))
@@ -1371,9 +1376,9 @@ def _names_cte(node: exp.Expression, name: str) -> bool:
 
 
 def _check_commas(joins: list[exp.Join]) -> None:
-    """Raise if a join after a comma may reach for what stands before the comma.
+    """Raise if a join after a comma may name a relation before the comma.
 
-    For Spark `a, b join c` is `a cross join (b join c)`.
+    Spark reads `a, b join c` as `a cross join (b join c)`.
     """
     here: set[str] | None = None
     for join in joins:
@@ -1393,9 +1398,9 @@ def _check_commas(joins: list[exp.Join]) -> None:
 
 
 def _check_pivots(node: exp.Select) -> None:
-    """Raise unless a pivot is put on the only relation of a `from`.
+    """Raise unless a pivot applies to the only relation of a `from`.
 
-    After a join, Spark puts it on all that stands before.
+    After a join, Spark applies a pivot to the whole join.
     """
     joins = node.args.get("joins") or []
     sources = [*joins, *(join.this for join in joins), *node.args.get("laterals", ())]
@@ -1446,7 +1451,7 @@ def _terms_of(group: exp.Group) -> Iterator[exp.Expression]:
 
 
 def _walk(node: exp.Expression) -> Iterator[exp.Expression]:
-    """Yield the parts of an expression, and of its subqueries only themselves."""
+    """Yield the parts of an expression; a subquery's own parts are left out."""
     yield node
     if _subquery_of(node) is not None:
         if isinstance(node, exp.In):
@@ -1475,7 +1480,7 @@ def _subquery_of(node: exp.Expression) -> exp.Expression | None:
 
 
 def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
-    """Return the rows under the columns that an alias gives them."""
+    """Return the rows with the column names of an alias."""
     if alias is None:
         return rows
     _known_parts(alias)
@@ -1499,9 +1504,9 @@ def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
 
 
 def _name_of(output: exp.Expression) -> str:
-    """Return the name of an output; nothing for one that Spark makes up."""
+    """Return the name of an output; an empty text if Spark generates the name."""
     output = output.unnest()
-    # A cast of a cast has another name.
+    # A single cast keeps the column's name; a cast of a cast does not.
     if isinstance(output, exp.Cast):
         output = output.this.unnest()
     if isinstance(output, (exp.Column, exp.Alias)):
@@ -1510,7 +1515,7 @@ def _name_of(output: exp.Expression) -> str:
 
 
 def _known_parts(node: exp.Expression) -> None:
-    """Raise if a part of a query has what isn't known here."""
+    """Raise NotUnderstood if a part of a query has an unknown argument."""
     kind = next(kind for kind in PARTS if isinstance(node, kind))
     for name, value in node.args.items():
         if value and name not in PARTS[kind]:
@@ -1518,7 +1523,7 @@ def _known_parts(node: exp.Expression) -> None:
 
 
 def _known_function(node: exp.Func) -> None:
-    """Raise if a function is not one of Spark's own."""
+    """Raise NotUnderstood if a function is not Spark's own."""
     if isinstance(node, exp.Anonymous) and node.name.lower() not in FUNCTIONS:
         raise NotUnderstood(f"the function {node.name.lower()} is not known here")
 
@@ -1530,7 +1535,7 @@ def _is_aggregate(node: exp.Expression) -> bool:
 
 
 def _is_windowed(node: exp.Expression) -> bool:
-    """Whether an aggregate is the one that a window is put on."""
+    """Whether a window applies to an aggregate."""
     while isinstance(
         node.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
     ):
@@ -1567,10 +1572,10 @@ def _no_key(outputs: list[exp.Expression]) -> str:
 
 
 def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
-    """Raise unless each function is one of Spark's, and was read as what it is.
+    """Raise unless each function is Spark's own, and the parser knows the aggregates.
 
-    An aggregate that another version of the parser takes for a function of one row
-    would go unseen.
+    Otherwise an aggregate would go unseen if a version of the parser took it for a
+    function of one row.
     """
     known = FUNCTIONS
     named = named_with_columns(nodes)
@@ -1585,7 +1590,7 @@ def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
         if function.name.lower() != "range":
             _known_function(function)
     spelled = sum(word in OF_SEVERAL_ROWS for word, _ in called)
-    # `like any (...)` is none.
+    # The `any` of `like any (...)` is no aggregate.
     spelled -= sum(
         isinstance(node, exp.Any) and isinstance(node.parent, (exp.Like, exp.ILike))
         for node in nodes
@@ -1595,7 +1600,7 @@ def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
 
 
 def _check_hints(sql: str, tokens: list[Token]) -> None:
-    """Raise unless each hint is known, and ends for Spark where it ends here."""
+    """Raise unless each hint is known, and ends in Spark at the same place as here."""
     hints = [token.text for token in tokens if token.token_type is TokenType.HINT]
     texts = [token.text for token in tokens if token.token_type is TokenType.STRING]
     if sql.count("/*+") != sum(text.count("/*+") for text in (*hints, *texts)):
@@ -1608,14 +1613,14 @@ def _check_hints(sql: str, tokens: list[Token]) -> None:
 
 
 def parse(sql: str) -> exp.Expression:
-    """Parse one query of functions that are known here, or raise."""
+    """Parse one query with known functions only, or raise NotUnderstood."""
     tokens, tree = tokens_and_tree(sql)
     _check_hints(sql, tokens)
     for hint in list(tree.find_all(exp.Hint)):
-        # It says how the query is worked out, not what it returns.
+        # A hint changes the execution, not the result.
         hint.pop()
     if not all(cte.alias.isascii() for cte in tree.find_all(exp.CTE)):
-        # Spark takes more letters for one than a comparison in lower case does.
+        # Spark folds more letters together than a comparison in lower case does.
         raise NotUnderstood("a CTE's name has other letters than ASCII")
     _check_functions(tokens, list(tree.walk()))
     # The parser takes a comma between relations for a cross join.
@@ -1626,7 +1631,7 @@ def parse(sql: str) -> exp.Expression:
 
 
 def is_of_a_row(sql: str) -> bool:
-    """Whether an expression looks at one row alone, whatever it calls."""
+    """Whether an expression reads one row only, whatever it calls."""
     try:
         tree = parse(f"select {sql} from rows")
     except NotUnderstood:
@@ -1640,7 +1645,7 @@ def is_of_a_row(sql: str) -> bool:
 
 
 def is_upkeep(sql: str) -> bool:
-    """Whether a statement looks after a table and writes no rows."""
+    """Whether a statement maintains a table and writes no rows."""
     try:
         tokens, tree = tokens_and_tree(sql)
         _check_hints(sql, tokens)
@@ -1656,7 +1661,7 @@ def is_upkeep(sql: str) -> bool:
 
 
 def _tells(action: exp.Expression) -> bool:
-    """Whether what is altered of a table is a property, or a column's comment."""
+    """Whether an action of `alter table` sets a property or a column's comment."""
     given = {name for name, value in action.args.items() if value}
     if isinstance(action, exp.AlterColumn):
         return given == {"this", "comment"}
@@ -1682,23 +1687,23 @@ def _relation(table: exp.Table) -> Name:
 
 
 def _schema_and_name(catalog: str, schema: str, name: str) -> Name:
-    """Return a schema and a name; in another catalog the schema is another."""
+    """Return a schema and a name; the schema includes a catalog that is not Spark's."""
     is_own = catalog.lower() in ("", "spark_catalog")
     found = schema if is_own else f"{catalog}.{schema}"
     return found.lower(), name.lower()
 
 
 def query_rows(sql: str, resolve: Resolve) -> Rows:
-    """Return what is known of the rows of a query.
+    """Return the known properties of a query's rows.
 
-    `resolve` gives the rows of a relation by schema and name, or none if the project
-    doesn't know it. Raises NotUnderstood where nothing can be said.
+    `resolve` returns the rows of a relation by schema and name, or none if the project
+    doesn't know it. Raises NotUnderstood if there is no proof.
     """
     return tree_rows(parse(sql), resolve)
 
 
 def tree_rows(tree: exp.Expression, resolve: Resolve) -> Rows:
-    """Return the same of a query that is parsed."""
+    """Return the known properties of a parsed query's rows."""
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if not table.db and isinstance(table.this, exp.Identifier):

@@ -1,4 +1,4 @@
-"""What a Python model may read, as far as its code tells."""
+"""Reads from a Python model's code its queries, and whether it may write rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbt_secure_spark.hidden_reads import HIDING
 from dbt_secure_spark.queries import queries_of_python
 from secure_datasets.leaks.proof import NotUnderstood, tokens_and_tree
 
-# Attributes by which code stores rows, beside what begins with an underscore.
+# Attributes that may store rows, besides names with a leading underscore.
 WRITERS = {
     *("createExternalTable", "createOrReplace", "createTable", "execute", "forName"),
     *("forPath", "foreach", "foreachBatch", "foreachPartition", "insertInto"),
@@ -24,10 +24,10 @@ WRITERS = {
 
 
 def what_python_asks(code: str) -> tuple[str, ...] | None:
-    """Return the queries of a Python model beside ref() and source(), if it is known.
+    """Return the queries of a Python model besides ref() and source(), if known.
 
-    None where the code may read by other means: modules that read files, names that are
-    put together, what begins with an underscore.
+    None if the code may read by different means: modules that read files, computed
+    names, names with a leading underscore.
     """
     try:
         queries, views = queries_of_python("", code)
@@ -37,7 +37,10 @@ def what_python_asks(code: str) -> tuple[str, ...] | None:
 
 
 def what_python_writes_by(code: str) -> str | None:
-    """Return by what a Python model may write rows beside those that it returns."""
+    """Return a name in the code that may write rows besides the model's result.
+
+    None if there is no such name; a reason if the code can't be parsed.
+    """
     try:
         tree = ast.parse(code)
     except SyntaxError:
@@ -64,7 +67,7 @@ def what_python_writes_by(code: str) -> str | None:
 
 
 def _is_query(call: ast.Call) -> bool:
-    """Whether the text that a call hands to Spark is a query."""
+    """Whether the first argument of a call is the text of a query."""
     text = call.args[0] if call.args else None
     if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
         return False

@@ -1,8 +1,7 @@
-"""Compiles a node to the text that runs, or says on what that text depends.
+"""Compiles a node to the text that runs, or refuses a text that differs between runs.
 
-A text is judged once, for all runs. So it must not go by the command for which it is
-compiled, by the clock, or by what a database holds: another text would run than the one
-that is judged.
+A text is judged once, for all runs. So it must not depend on the command, the clock or
+the database's content: the text that runs would differ from the text that was judged.
 """
 
 from __future__ import annotations
@@ -23,31 +22,31 @@ OF_ROWS = "its text is made of rows that are read while it is compiled"
 OF_RELATIONS = "its text depends on which relations are there"
 OF_THE_COMMAND = "its text depends on the command"
 OF_THE_ADAPTER = "its text calls adapter."
-# What dbt knows of the command that it was started with.
+# dbt's names for the command that started it.
 COMMAND = (
     *("flags", "invocation_args_dict", "invocation_id", "run_started_at"),
     *("selected_resources", "thread_id"),
 )
-# What an adapter asks a database for, by the beginning of its name.
+# The beginnings of adapter methods that query a database.
 ASKS_FOR_ROWS = ("execute", "add_query", "run_sql", "submit_python_job", "get_catalog")
 ASKS_FOR_RELATIONS = (
     *("get_relation", "list_", "check_schema_exists", "get_partitions"),
     *("already_exists", "get_missing_columns", "valid_snapshot_target"),
 )
-# All that a text may call of an adapter: it writes nothing, and says the same in every
-# run over the same relations.
+# The adapter's attributes that a text may use: they write nothing, and return the same
+# in every run over the same relations.
 OF_TEXTS = {
     *("Column", "Relation", "convert_type", "dispatch", "get_columns_in_relation"),
     *("quote", "quote_as_configured", "quote_seed_column", "type"),
-    # Those of the product
+    # The product's own attributes.
     *("as_of_text", "expected_access", "names_of_vars", "product_version"),
     *("schema_name", "secure_datasets"),
 }
-# Those that make a text of the leaks, while they are found.
+# The product's nodes with a text made of the leaks.
 OF_THE_LEAKS = ("leaks", "assert_nothing_leaks")
-# What of a node is another thing in each run.
+# A node's attributes that differ between runs.
 OF_A_RUN = ("batch", "created_at")
-# The methods by which something of a value comes to be known.
+# The methods that reveal something about a value.
 LOOKS = (
     *("__str__", "__repr__", "__format__", "__html__", "__bool__", "__len__"),
     *("__iter__", "__next__", "__getitem__", "__contains__", "__reversed__"),
@@ -60,7 +59,7 @@ LOOKS = (
 
 
 class Refusal:
-    """A value that nothing may be told of: whatever looks at it is refused."""
+    """A value that a text must not depend on: every look at it is refused."""
 
     def __init__(self, refuse: Callable[[], NoReturn]) -> None:
         self._refuse = refuse
@@ -78,7 +77,7 @@ for method in LOOKS:
 
 
 class _Adapter:
-    """The adapter of a context: it writes nothing, and tells nothing of the command."""
+    """The adapter of a context: it writes nothing, and hides the command."""
 
     def __init__(
         self, adapter: Any, allowed: set[str], refuse: Callable[[str], NoReturn]
@@ -101,7 +100,7 @@ class _Adapter:
 
 
 class _Var:
-    """The variables of a context, without the configuration that stands behind them."""
+    """The variables of a context, without the configuration behind them."""
 
     def __init__(self, var: Any) -> None:
         self._var = var
@@ -115,14 +114,14 @@ class _Var:
 
 
 class Texts(Compiler):
-    """Compiles copies of nodes, which dbt compiles itself when their turn comes."""
+    """Compiles copies of nodes; dbt compiles the originals itself, when they run."""
 
     def __init__(self, config: Any, manifest: Manifest) -> None:
         super().__init__(config)
-        # As copy() would, if dbt's manifest were made for it.
+        # A shallow copy: copy() does not suit dbt's manifest.
         self.manifest = Manifest.__new__(Manifest)
         self.manifest.__dict__.update(manifest.__dict__)
-        # An ephemeral model that dbt has compiled may be made for this command.
+        # The compiled text of an ephemeral model may depend on this command.
         self.manifest.nodes = {
             key: _uncompiled(node) if node.is_ephemeral_model else node
             for key, node in manifest.nodes.items()
@@ -130,17 +129,20 @@ class Texts(Compiler):
         self.refused: str | None = None
 
     def text(self, node: ManifestSQLNode, is_incremental: bool, **context: Any) -> str:
-        """Return the compiled text of a node, or raise with what is against it."""
+        """Return the compiled text of a node.
+
+        Raises DbtRuntimeError with the reason if a text is refused.
+        """
         self.refused = None
         context["is_incremental"] = lambda: is_incremental
         made = self.compile_node(_uncompiled(node), self.manifest, context, write=False)
-        # What was refused may have been caught on the way.
+        # A macro may have caught the error of the refusal.
         if self.refused:
             raise DbtRuntimeError(self.refused)
         return made.compiled_code or ""
 
     def refuse(self, reason: str) -> NoReturn:
-        """Stop a text that goes by what is another thing in another run."""
+        """Stop a text that depends on anything that differs between runs."""
         self.refused = self.refused or reason
         raise DbtRuntimeError(reason)
 
@@ -168,7 +170,7 @@ class Texts(Compiler):
         builtins: Mapping[str, Any],
         allowed: set[str],
     ) -> dict[str, Any]:
-        """Return what stands in the place of dbt's own names; a macro's stay."""
+        """Return the replacements for dbt's own names; a macro's names stay."""
         guarded = {
             name: Refusal(self._refusing(f"{OF_THE_COMMAND}: {name}"))
             for name in COMMAND
@@ -207,7 +209,7 @@ class Texts(Compiler):
             of = datetime.datetime.astimezone(self, zone)
             return moment.combine(of.date(), of.timetz())
 
-        # By these one would come to the clock of Python's own.
+        # Python's own values would lead back to its clock.
         for kind in (day, moment):
             kind.min = kind(1, 1, 1)
             kind.max = moment.combine(datetime.date.max, datetime.time.max)
@@ -217,7 +219,7 @@ class Texts(Compiler):
         return {**modules, "datetime": {**modules["datetime"], **clocks}}
 
     def _refusing(self, reason: str) -> Callable[..., NoReturn]:
-        """Return a function that refuses whatever it is called with."""
+        """Return a function that refuses every call."""
 
         def refuse(*_: Any, **__: Any) -> NoReturn:
             self.refuse(reason)
@@ -235,7 +237,7 @@ def _uncompiled(node: ManifestSQLNode) -> ManifestSQLNode:
 
 
 def _only_called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function without what else its object tells."""
+    """Return a function that can only be called: its object's attributes are hidden."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         return function(*arguments, **options)
@@ -244,7 +246,10 @@ def _only_called(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _looking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that doesn't pass over what it can't write."""
+    """Return a function that refuses an argument with a `Refusal` in it.
+
+    dbt's function would pass over a value that it can't write.
+    """
 
     def call(value: Any, *arguments: Any, **options: Any) -> Any:
         waiting = [value]

@@ -1,8 +1,8 @@
-"""Holds what is printed for other engines against what Spark works out of numbers.
+"""Refuses expressions that an engine may compute differently from Spark.
 
-Without ANSI mode Spark wraps a whole number that grows too large, makes numbers of
-texts, and null of what is none; other engines fail, with the value, or take a wider
-type. So whole numbers are worked out here by their bounds, and only values of one
+Without ANSI mode Spark wraps whole numbers on overflow, casts texts to numbers, and
+gives null for a text that is no number. Other engines fail on the value, or take a
+wider type. So the bounds of whole numbers are computed here, and only values of one
 family may stand side by side.
 """
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 WHOLE_NUMBERS = (*INTEGERS, "number")
-# The names of the types by how many bits they have beside the sign.
+# The types by their number of bits without the sign.
 NAMES = {7: "tinyint", 15: "smallint", 31: "int", 63: "bigint"}
-# How many digits Spark holds of them, as decimals.
+# The number of digits when Spark converts these types to decimals.
 DIGITS = {7: 3, 15: 5, 31: 10, 63: 20}
 DIGITS_OF_DECIMAL = 38
-# A double holds every whole number of so many digits.
+# A double holds every whole number of this many digits exactly.
 DIGITS_OF_DOUBLE = 15
 
 
@@ -44,9 +44,9 @@ class Whole:
 
 
 def whole(node: exp.Expression | None, types: Mapping[str, str]) -> Whole | None:
-    """Return the bounds of a whole number as Spark works it out.
+    """Return the bounds of a whole number, as Spark computes it.
 
-    None of what is no whole number, or grows out of its type.
+    None if the expression is no whole number, or may exceed its type.
     """
     from sqlglot import exp
 
@@ -78,7 +78,10 @@ def whole(node: exp.Expression | None, types: Mapping[str, str]) -> Whole | None
 
 
 def _constant(node: exp.Literal) -> Whole | None:
-    """Return the bounds of a constant, which has the narrowest type from int on."""
+    """Return the bounds of a constant; its type is int, or bigint if int is too small.
+
+    None if the constant is no whole number, or exceeds bigint.
+    """
     if node.is_string or not WHOLE.fullmatch(node.this):
         return None
     value = int(node.this)
@@ -87,11 +90,11 @@ def _constant(node: exp.Literal) -> Whole | None:
 
 
 def _signed(node: exp.Expression, types: Mapping[str, str]) -> Whole | None:
-    """Return the bounds of a number with another sign, or without one."""
+    """Return the bounds of a negated number or an absolute value."""
     from sqlglot import exp
 
     if isinstance(node, exp.Neg) and node.this.is_int:
-        # Spark reads the sign with the number: the least int is one.
+        # Spark reads the sign with the number, so the least int is an int.
         value = -int(node.this.this)
         bits = next((bits for bits in (31, 63) if value >= -(2**bits)), None)
         return Whole(value, value, bits) if bits else None
@@ -121,7 +124,7 @@ def _worked_out(node: exp.Binary, types: Mapping[str, str]) -> Whole | None:
 
 
 def _one_of(node: exp.Expression, types: Mapping[str, str]) -> Whole | None:
-    """Return the bounds of what is one of several values."""
+    """Return the bounds of an expression that returns one of several values."""
     from sqlglot import exp
 
     known = []
@@ -139,14 +142,14 @@ def _one_of(node: exp.Expression, types: Mapping[str, str]) -> Whole | None:
 
 
 def _within(ends: list[int], bits: int) -> Whole | None:
-    """Return the bounds, if they are within the type."""
+    """Return the bounds; none if they exceed the type."""
     if min(ends) < -(2**bits) or max(ends) >= 2**bits:
         return None
     return Whole(min(ends), max(ends), bits)
 
 
 def fits(held: Whole, wanted: str) -> bool:
-    """Whether each value of a whole number is one of a type."""
+    """Whether a type holds each possible value of a whole number."""
     if wanted in INTEGERS:
         limit = 2 ** INTEGERS[wanted]
         return -limit <= held.least and held.most < limit
@@ -158,11 +161,11 @@ def fits(held: Whole, wanted: str) -> bool:
 
 
 def widen(holder: exp.Expression, types: Mapping[str, str]) -> None:
-    """Give the operands of arithmetic the type in which Spark works it out."""
+    """Cast the operands of arithmetic to the type of Spark's result."""
     from sqlglot import exp
 
     work = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Abs)
-    # What stands inside first: the outer one copies it.
+    # Inner nodes first: the outer node copies them.
     for node in reversed(list(holder.find_all(*work))):
         result = whole(node, types)
         for part in filter(None, (node.this, node.args.get("expression"))):
@@ -178,12 +181,12 @@ def widen(holder: exp.Expression, types: Mapping[str, str]) -> None:
 
 
 def kind_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
-    """Return the family of a value, numbers told apart by how they are held."""
+    """Return the family of a value; numbers have one for each representation."""
     from sqlglot import exp
 
     node = node.unnest()
     if isinstance(node, exp.Literal) and not node.is_string:
-        # With an exponent it is a double.
+        # A constant with an exponent is a double.
         if "e" in node.this.lower():
             return "double"
         return "constant" if len(node.this) <= DIGITS_OF_DOUBLE else "exact"
@@ -207,7 +210,7 @@ def kind_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
 
 
 def _values(node: exp.Expression) -> list[exp.Expression]:
-    """Return the values of which an expression gives one."""
+    """Return the candidate values of a coalesce, a case or an if; else no values."""
     from sqlglot import exp
 
     values: list[exp.Expression | None] = []
@@ -222,7 +225,7 @@ def _values(node: exp.Expression) -> list[exp.Expression]:
 
 
 def _kind_of_values(node: exp.Expression, types: Mapping[str, str]) -> str | None:
-    """Return the family of what is one of several values."""
+    """Return the family of an expression that returns one of several values."""
     kinds = {kind_of(value, types) for value in _values(node)} - {"null"}
     if kinds and kinds <= {"exact", "constant"}:
         return "exact"
@@ -244,9 +247,9 @@ def is_double(text: str) -> bool:
 
 
 def shape(node: exp.Expression, types: Mapping[str, str]) -> tuple[int, int] | None:
-    """Return how many digits Spark holds before and behind the point, if it is known.
+    """Return Spark's number of digits before and behind the point; none if unknown.
 
-    A double has no such digits.
+    A double has no fixed digits.
     """
     from sqlglot import exp
 
@@ -272,7 +275,7 @@ def shape(node: exp.Expression, types: Mapping[str, str]) -> tuple[int, int] | N
 
 
 def agree(kinds: set[str | None]) -> bool:
-    """Whether values of these families are compared as Spark compares them."""
+    """Whether engines compare values of these families as Spark does."""
     known = kinds - {"null"}
     if known <= {"exact", "constant"} or known <= {"double", "constant"}:
         return True
@@ -287,7 +290,7 @@ def check(
     types: Mapping[str, str],
     refuse: Callable[[str], ExpressionProblem],
 ) -> None:
-    """Raise a problem at what engines work out in another way than Spark."""
+    """Raise a problem for an expression that engines compute differently from Spark."""
     from sqlglot import exp
 
     for node in holder.walk():
@@ -310,7 +313,7 @@ def check(
                 " numbers of known types"
             )
     for node in holder.walk():
-        # The operands of `and` are true or false, which the reader of the config sees.
+        # The reader of the config checks that the operands of `and` are booleans.
         both = [] if isinstance(node, exp.Connector) else side_by_side(node, types)
         for parts in both:
             _check_side_by_side([part for part in parts if part], types, refuse)
@@ -319,13 +322,13 @@ def check(
 def _check_form(
     node: exp.Expression, refuse: Callable[[str], ExpressionProblem]
 ) -> None:
-    """Raise a problem at what is said in the same words, and means something else."""
+    """Raise a problem for a form that parses everywhere with different meanings."""
     from sqlglot import exp
 
     above = node.parent
     is_looked_up = isinstance(above, exp.In) and above.args.get("query")
-    # Elsewhere a tuple is null where all of its values are, and one with a null is
-    # equal to none.
+    # Outside Spark, a tuple is null if all of its values are null, and a tuple with a
+    # null equals no tuple.
     if isinstance(node, exp.Tuple) and not is_looked_up:
         raise refuse("tuple")
     if isinstance(node, exp.Count) and node.expressions:
@@ -342,7 +345,7 @@ def _check_side_by_side(
     types: Mapping[str, str],
     refuse: Callable[[str], ExpressionProblem],
 ) -> None:
-    """Raise a problem at values of several families."""
+    """Raise a problem for values of several families side by side."""
     from sqlglot import exp
 
     if any(isinstance(part, exp.Tuple) for part in parts):
@@ -351,11 +354,11 @@ def _check_side_by_side(
             _check_side_by_side(list(one), types, refuse)
         return
     kinds = {kind_of(part, types) for part in parts}
-    # What may stand beside days and moments is looked at by itself.
+    # `printing` checks the values beside days and moments.
     is_of_moments = any(kind is not None and is_moment(kind) for kind in kinds)
     shapes = [found for part in parts if (found := shape(part, types))]
     if len(shapes) > 1 and sum(map(max, zip(*shapes, strict=True))) > DIGITS_OF_DECIMAL:
-        # It gives both a type that has no room for some of them, which are null then.
+        # Spark gives both a type too small for some of the numbers, which become null.
         raise refuse(f"numbers of more than {DIGITS_OF_DECIMAL} digits side by side")
     if not is_of_moments and not agree(kinds):
         raise refuse(
@@ -376,7 +379,7 @@ def is_moment(data_type: str | None) -> bool:
 
 
 def type_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
-    """Return the type of an expression, also of what is worked out of days."""
+    """Return the type of an expression, including arithmetic with days."""
     from sqlglot import exp
 
     node = node.unnest()
@@ -398,12 +401,12 @@ def type_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
 def side_by_side(
     node: exp.Expression, types: Mapping[str, str]
 ) -> Iterator[list[exp.Expression]]:
-    """Return which parts of an expression an engine gives one type."""
+    """Yield the groups of parts of an expression that an engine gives one type."""
     from sqlglot import exp
 
     given = node.args
     if isinstance(node, exp.Add | exp.Sub) and type_of(node, types) == "date":
-        # A day some days after another.
+        # A day plus or minus a number of days.
         return
     if isinstance(node, exp.Case):
         yield [*(each.args["true"] for each in given["ifs"]), given.get("default")]
@@ -425,7 +428,7 @@ def side_by_side(
 
 
 def members(part: exp.Expression) -> list[exp.Expression]:
-    """Return what a tuple consists of, or the columns of a query."""
+    """Return the members of a tuple, or the columns of a query."""
     from sqlglot import exp
 
     if isinstance(part, exp.Tuple):

@@ -1,7 +1,7 @@
-"""What a statement grants, and whether it may: asked of each one before it is sent.
+"""Reads the grants in each statement before it is sent, and refuses forbidden ones.
 
-A hook, a macro or a model may put a grant together from whatever a run knows, so that
-it is read as the engine would get it, and not where it is written.
+A hook, a macro or a model may build a grant from anything known at run time. So the
+text that the engine would get is read, and not its source.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
 # The schema and the name of a relation, in small letters.
 Place = tuple[str, str]
 
-# What holds more than one relation, and what holds all of these.
+# The objects that hold all schemas, and the objects that hold more than one relation.
 ALL_SCHEMAS = {"catalog", "metastore"}
 MANY = ALL_SCHEMAS | {"database", "namespace", "schema"}
 KINDS = MANY | {"all", "tables", "views", "in", "table", "view", "materialized"}
 KINDS |= {"function", "future"}
-# What the name of a schema ends with in which dbt stores what failed tests have found.
+# The suffix of the schemas for dbt's stored test failures.
 STORED = "_dbt_test__audit"
-# What holds the files of relations.
+# The objects that hold the files of relations.
 ALL_FILES = {("any", "file"), ("external", "location"), ("storage", "credential")}
 CREDENTIAL = "credential"
-# What a grant may have beside names after its `to`.
+# The words after a grant's `to` that are no roles.
 NO_ROLES = {",", "group", "role", "user", "with", "grant", "option"}
-# Who may only use a schema or a catalog, see what is there or make something in it sees
-# no rows in it; nor does who reads the files of a volume. Who may execute the readers'
-# functions chooses the user.
+# Privileges that show no rows: to use or browse a schema or a catalog, to create
+# objects in it, and to read or write the files of a volume. To execute a readers'
+# function is none of these: its caller chooses the user.
 NO_ROWS = {"browse", "create", "use", "usage"}
 FILES = {("read", "volume"), ("write", "volume")}
 SELECT = "select"
-# What these are of.
+# The words that may follow in these privileges, such as `create table`.
 OF_WHAT = {"catalog", "connection", "function", "materialized", "model", "schema"}
 OF_WHAT |= {"database", "table", "version", "view", "volume"}
-# What a statement begins with that holds others, runs a text or keeps one for later.
+# The first words of statements that hold statements, run a text or store one for later.
 OF_SCRIPTS = {"begin", "call", "case", "create procedure", "declare", "do", "execute"}
 OF_SCRIPTS |= {"for", "if", "loop", "repeat", "set", "while"}
-# In a text a letter before it may belong to what a backslash begins.
+# In a string literal, the letter before the word may end an escape, such as `\n`.
 HAS_THE_WORD = re.compile(r"(?:\b|\\[a-z])grant\b", re.IGNORECASE)
 SPACE = re.compile(r"\s*")
 END_OF_LINE = re.compile(r"[\r\n]|\Z")
-# The word that a statement begins with; a label is none.
+# The first word of a statement, and the colon if it is a label.
 FIRST_WORD = re.compile(r"(create\s+(?:or\s+replace\s+)?procedure\b|\w+)\s*(:?)", re.I)
-# To Spark a comment may go on in the next line.
+# Spark continues a comment in the next line after a backslash.
 GOES_ON = re.compile(r"\\[\r\n]")
-# What is worked out, or put in by Spark, is not known here.
+# Expressions and variables: only the engine knows their values.
 UNKNOWN = {"(", "$", "{", ";"}
 COMMA = ","
 LET_GRANTS_SAY = (
@@ -69,7 +69,7 @@ UNREADABLE = (
 class Grant:
     """A grant: the words after its `on`, in small letters, and the roles.
 
-    executes  whether who is granted it may execute functions
+    executes  whether the grantee may execute functions
     """
 
     on: tuple[str, ...]
@@ -78,20 +78,21 @@ class Grant:
 
 
 class UnreadableError(Exception):
-    """A statement has the word, and can't be taken apart."""
+    """A statement has the word `grant`, and can't be parsed."""
 
 
 @dataclass(frozen=True)
 class Granting:
-    """What may be granted in a run.
+    """The limits on the grants of a run.
 
-    of_all     what shows the rows of all users, each with the roles to which `grants`
-               of dbt_project.yml give it, in small letters
-    secure     what shows each user their own rows: secure datasets, and access views
+    of_all     relations that show the rows of all users, each with its roles in the
+               `grants` of dbt_project.yml, in small letters
+    secure     relations that show each user their own rows: secure datasets, and
+               access views
     functions  the readers' functions, each with the `reader_applications`, in small
-               letters: who may execute one chooses the user
-    built      the schemas of all that is built
-    stored     those of what failed tests store
+               letters: the caller of a function chooses the user
+    built      the schemas of all built relations
+    stored     the schemas of stored test failures
     """
 
     of_all: Mapping[Place, Set[str]]
@@ -103,9 +104,9 @@ class Granting:
     def refusal(
         self, grants: Iterable[Grant], has_readers_views: Callable[[], bool]
     ) -> str | None:
-        """Return as a sentence why grants are not to be made, if they are not.
+        """Return a sentence with the reason to refuse a grant; none if all are allowed.
 
-        has_readers_views  whether views show readers their rows, of `secure`
+        has_readers_views  whether views show readers their rows of `secure`
         """
         found = (self._refusal(each, has_readers_views) for each in grants)
         return next(filter(None, found), None)
@@ -157,7 +158,7 @@ class Granting:
         return {_plain(schema) for schema, _ in {*self.of_all, *self.secure}}
 
     def _is_beside(self, schema: str) -> bool:
-        """Whether a schema holds versions, other states or what failed tests store."""
+        """Whether a schema holds versions, further states or stored test failures."""
         if schema in self.stored - self.built or OF_CHANGES.match(schema):
             return True
         of = _plain(schema)
@@ -167,23 +168,23 @@ class Granting:
         if ALL_SCHEMAS & kinds:
             return True
         schema = names[-1]
-        # An earlier run may have made functions there.
+        # An earlier run may have created functions there.
         of_functions = {place[0] for place in self.functions if grant.executes}
         is_held = schema in self.stored | of_functions or self._is_beside(schema)
         return bool(MANY & kinds) and (is_held or _plain(schema) in self._schemas)
 
 
 def grants_of(sql: str) -> Iterator[Grant]:
-    """Yield what a statement grants, if it shows rows to anybody: one grant at most.
+    """Yield a statement's grant, if it shows rows to anybody: at most one.
 
-    Raises UnreadableError where that can't be known: of a script, and of what runs a
-    text, none is taken apart.
+    Raises UnreadableError if that can't be determined. Scripts, and statements that
+    run a text, are not parsed.
     """
-    # Most are long, and need not be looked at any further.
+    # Most statements are long, and lack the word.
     if not HAS_THE_WORD.search(sql):
         return
     first, at = _first_word(sql)
-    # Not in the comments before it, where dbt names the model and the profile.
+    # Skip the comments before it, where dbt names the model and the profile.
     if first in OF_SCRIPTS and HAS_THE_WORD.search(sql, at):
         raise UnreadableError
     if first == "grant":
@@ -194,9 +195,11 @@ def grants_of(sql: str) -> Iterator[Grant]:
 
 
 def _first_word(sql: str) -> tuple[str, int]:
-    """Return in small letters what a statement begins with, and where, after comments.
+    """Return a statement's first word in small letters, and its position.
 
-    That of a query in brackets is an empty text, and of a label `begin`.
+    Comments before the word are skipped. The word is an empty text for a query in
+    brackets, and `begin` for a label. Raises UnreadableError if the end of a comment is
+    uncertain.
     """
     at = 0
     while True:
@@ -207,7 +210,7 @@ def _first_word(sql: str) -> tuple[str, int]:
                 raise UnreadableError
         elif sql.startswith("/*", at):
             begin, at = at, sql.find("*/", at + 2) + 2
-            # Of a comment in a comment it is not looked for where which one ends.
+            # The ends of nested comments are not matched.
             if at < 2 or sql.find("/*", begin + 2, at) >= 0:
                 raise UnreadableError
         else:
@@ -219,18 +222,21 @@ def _first_word(sql: str) -> tuple[str, int]:
 
 
 def _grant(tokens: list[Token]) -> Iterator[Grant]:
-    """Yield what stands after the word, if it shows rows to anybody."""
+    """Yield the grant in the tokens after the word, if it shows rows to anybody.
+
+    Raises UnreadableError if the tokens can't be parsed.
+    """
     words = [_word(token) for token in tokens]
     if UNKNOWN & {*words} or any("${" in token.text for token in tokens):
         raise UnreadableError
     if "on" not in words:
-        # To be of a role shows what the role is granted.
+        # A grant of a role shows only rows that the role is granted.
         return
     on = words.index("on")
     privileges = " ".join(words[:on]).split(",")
     if all(map(_shows_no_rows, privileges)):
         return
-    # A name may be called so, or a part of it.
+    # A name, or a part of it, may be `to`.
     ends = (at for at in range(on + 2, len(words)) if words[at - 1] != ".")
     to = next((at for at in ends if words[at] == "to"), len(words))
     roles = [
@@ -258,9 +264,9 @@ def _shows_no_rows(privilege: str) -> bool:
 
 
 def _kinds_and_names(on: tuple[str, ...]) -> tuple[set[str], list[str]]:
-    """Return of what kind a grant says that something is, and the parts of its name.
+    """Return the kinds of a grant's object, and the parts of its name.
 
-    What is a kind before the name may be a part of it too, or the name itself.
+    The word of a kind may also be a part of the name, or the name itself.
     """
     at = 0
     while on[at : at + 1] and on[at] in KINDS and on[at + 1 : at + 2] != (".",):
@@ -271,32 +277,35 @@ def _kinds_and_names(on: tuple[str, ...]) -> tuple[set[str], list[str]]:
 
 
 def _plain(schema: str) -> str:
-    """Return what a schema is called without what it is beside the published one."""
+    """Return the published schema for a schema of versions, past states or failures."""
     return OF_THE_PAST.sub("", schema.removesuffix(SUFFIX).removesuffix(STORED))
 
 
 def _is_called(names: list[str], place: Place) -> bool:
-    """Whether a name, with its schema or without, may be that of what is built."""
+    """Whether a name, with its schema or without, may name a built relation."""
     schema = {_plain(each) for each in names[-2:-1]}
     return names[-1] == place[1] and schema <= {_plain(place[0])}
 
 
 def _tokens(sql: str) -> list[Token]:
-    """Return the tokens of SQL."""
+    """Return the tokens of SQL.
+
+    Raises UnreadableError if Spark's tokens can't be determined.
+    """
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import SqlglotError
 
     if GOES_ON.search(sql):
         raise UnreadableError
     try:
-        # To Spark a carriage return ends a line, and with it a comment.
+        # In Spark a carriage return ends a line, and with it a comment.
         return Spark().tokenize(sql.replace("\r", "\n"))
     except SqlglotError as problem:
         raise UnreadableError from problem
 
 
 def _word(token: Token) -> str:
-    """Return a word of SQL; what is quoted is none."""
+    """Return a word of SQL in small letters; an empty text for a quoted token."""
     from sqlglot.tokens import TokenType
 
     quoted = (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER)

@@ -1,9 +1,9 @@
-"""What the matrix of privileges asks for, as grants in the words of an engine.
+"""Prints the matrix of privileges as grants of an engine.
 
-The words are those of the engines' documentation. Snowflake: "Access control
-privileges", where a stored table is a dynamic table. Databricks: "Unity Catalog
-privileges reference" and "Privileges and securable objects in Unity Catalog". Nothing
-was ever run on either.
+The words follow the engines' documentation. Snowflake: "Access control privileges"; a
+stored table is a dynamic table. Databricks: "Unity Catalog privileges reference" and
+"Privileges and securable objects in Unity Catalog". The statements were never run on
+either engine.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from secure_datasets.config.problems import EngineProblem, check_engine
 
-# A privilege, the type of the object that it is needed on, and the object's name.
+# A privilege, the type of its object, and the object's name.
 Need = tuple[str, str, str]
 
 SNOWFLAKE = "snowflake"
@@ -34,8 +34,9 @@ SNOWFLAKE_PRIVILEGES = {
         for privilege in ("MONITOR", "OPERATE", "OWNERSHIP", "SELECT", "USAGE")
     },
 }
-# The privilege and the type of object, by those of the matrix. Its owner may do all
-# with a table, and there is only one; `manage` is to drop, to rename and to hand over.
+# Unity Catalog's privilege and type of object for each pair of the matrix. OWNERSHIP
+# becomes `manage` (drop, rename, hand over): a table has only one owner, who may do
+# everything with it.
 UNITY_CATALOG_WORDS = {
     ("USAGE", "DATABASE"): ("use catalog", "catalog"),
     ("USAGE", "SCHEMA"): ("use schema", "schema"),
@@ -45,8 +46,8 @@ UNITY_CATALOG_WORDS = {
     ("SELECT", "VIEW"): ("select", "view"),
     ("OWNERSHIP", "STORED TABLE"): ("manage", "table"),
 }
-# What Unity Catalog has no privilege for, and why. `modify` is not what OPERATE is: who
-# may refresh a table must not be able to write rights into it.
+# The privileges that Unity Catalog lacks, and why. `modify` does not replace OPERATE: a
+# role that may refresh a table must not be able to write rights into it.
 NOT_IN_UNITY_CATALOG = {
     ("USAGE", "COMPUTE"): "a permission of the workspace, not of the catalog",
     ("MONITOR", "STORED TABLE"): "there is no such privilege",
@@ -55,14 +56,14 @@ NOT_IN_UNITY_CATALOG = {
         " modify on it, which lets a role write any row"
     ),
 }
-# What Spark calls the one catalog of a session that names none.
+# Spark's name for the only catalog of a session that names none.
 UNNAMED_CATALOG = "spark_catalog"
 
 
 def check(engine: str, catalog: str | None, called: str = "'catalog: <name>'") -> None:
-    """Raise a problem at an engine that is not known, or not told all that it needs.
+    """Raise EngineProblem for an unknown engine, or a missing or needless catalog.
 
-    called  how whoever asks names the catalog
+    called  the caller's option for the catalog
     """
     check_engine(engine, ENGINES)
     if engine == UNITY_CATALOG and not catalog:
@@ -76,9 +77,9 @@ def check(engine: str, catalog: str | None, called: str = "'catalog: <name>'") -
 def grants(
     engine: str, role: str, needs: Iterable[Need], catalog: str | None = None
 ) -> list[str]:
-    """Return the statements that grant a role what it needs.
+    """Return the statements that grant a role its needs.
 
-    What the engine has no privilege for is a comment after them.
+    A need without a privilege in the engine becomes a comment after them.
     """
     check(engine, catalog)
     if engine == SNOWFLAKE:

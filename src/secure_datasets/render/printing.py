@@ -1,8 +1,9 @@
 """Prints a rule by itself, in the SQL dialect of the engine that is to hold it.
 
-The tree is rewritten, not the text: a row's `user_id`, which the base has not, becomes
-the reader, and the base gets the name that it has there. For an engine other than Spark
-only what is known to mean the same is printed; the rest is an error with its name.
+The tree is rewritten, not the text: a row's `user_id`, a column that the base lacks,
+becomes the reader, and the base gets its name in the engine. Outside Spark, only
+expressions known to mean the same are printed; the error for any further expression
+names it.
 """
 
 from __future__ import annotations
@@ -24,31 +25,31 @@ if TYPE_CHECKING:
 DIALECTS = (
     "spark", "databricks", "snowflake", "postgres", "duckdb", "trino", "bigquery",
 )  # fmt: skip
-# What macros write where the row's relation is to stand.
+# The placeholder that macros write for the row's relation.
 ROW = "<the row>"
-# Those that read what Spark writes.
+# Dialects that read Spark's SQL.
 OF_SPARK = ("spark", "databricks")
-# Where a backslash in a pattern escapes what follows, as in Spark.
+# Dialects with a backslash as the escape character of a pattern, as in Spark.
 LIKE_WITH_BACKSLASH = ("postgres", "bigquery")
-# Where `trim` takes spaces away and nothing else, as in Spark.
+# Dialects whose `trim` removes spaces only, as in Spark.
 TRIMS_SPACES = ("postgres", "duckdb", "snowflake")
-# Where `is true` is unknown, or printed as the value itself, of which null stays null.
+# Dialects without `is true`, or that print it as the value itself, so null stays null.
 WITHOUT_IS_TRUE = ("trino", "snowflake")
-# How a name without quotes is read, where its case counts between quotes.
+# How a dialect folds a name without quotes, if quoted names are case-sensitive.
 FOLDS: Mapping[str, Callable[[str], str]] = {
     "postgres": str.lower,
     "snowflake": str.upper,
 }
 PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE | re.ASCII)
-# A day or a moment as every engine reads it, whatever a session says.
+# A day or a moment that every engine reads alike, whatever the session's settings.
 MOMENT = re.compile(
     r"((?!0000)\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?", re.ASCII
 )
 NESTED = re.compile(r"(array|map|struct)<|variant$")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # How a dialect compares the reader's clock with a moment of UTC. PostgreSQL's
-# `current_timestamp` stands still in a transaction; Snowflake's sessions say how texts
-# are read, so that numbers are compared.
+# `current_timestamp` is constant in a transaction. Snowflake compares numbers, because
+# its session's settings decide how it reads texts.
 CLOCKS = {
     "snowflake": "date_part(epoch_microsecond, current_timestamp()) {sign} {micros}",
     "postgres": "statement_timestamp() {sign} timestamptz '{moment}+00:00'",
@@ -61,12 +62,13 @@ USUAL_FORMATS = ("yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss")
 
 @dataclass(frozen=True)
 class Row:
-    """How the rules of a dataset call its rows, and how they are to be called.
+    """The names of a dataset's rows in its rules, and in the printed text.
 
-    `dataset` is what policies call the row; its user is the reader, unless the rows of
-    the base bear their user. `carried` are the columns that the base has not. With a
-    `prefix`, the row's columns are the arguments of a function: each is called by its
-    name behind the prefix, so that no column of a relation that a rule reads is meant.
+    `dataset`: the name of the row in policies; its user is the reader, unless the rows
+    of the base have a user (`bears_user`).
+    `carried`: the columns that the base lacks.
+    `prefix`: if given, the row's columns are the arguments of a function, named by the
+    prefix and the column, so that no relation's column has the same name.
     """
 
     dataset: str
@@ -76,7 +78,7 @@ class Row:
     carried: tuple[str, ...]
     types: Mapping[str, str]
     prefix: str | None = None
-    # The columns, with types, of what rules may read, by the name of the relation.
+    # For each relation that rules may read, its columns with types.
     relations: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
 
 
@@ -91,8 +93,10 @@ class Printed:
 def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printed:
     """Return an expression in a dialect, for a reader.
 
-    `reader` is the name that stands for the reader's id in the text, `user` the SQL
-    that is to stand there.
+    `reader`: the name of the reader's id in the text.
+    `user`: the SQL that replaces this name.
+
+    Raises ExpressionProblem if the dialect can't express the text.
     """
     from sqlglot import ErrorLevel, exp
     from sqlglot.errors import SqlglotError
@@ -104,7 +108,7 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
     expression = expressions.read(text)
     if expression.lost:
         raise ExpressionProblem("a policy has a function with a format or a path")
-    # A root has no place of its own to be replaced in.
+    # A root has no parent, so it can't be replaced.
     holder = exp.Paren(this=expression.tree.copy())
     arguments: dict[str, None] = {}
     for column in list(holder.find_all(exp.Column)):
@@ -114,7 +118,7 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
     if dialect in OF_SPARK:
         _keep(holder)
         for literal in list(holder.find_all(exp.Literal)):
-            # A plain one stays: a unit or an interval is printed as no other value is.
+            # A plain literal stays: the generator prints units and intervals specially.
             if literal.is_string and not _is_plain(literal.this):
                 literal.replace(exp.Var(this=expressions.sql_text(literal.this)))
     else:
@@ -143,7 +147,7 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
 def _ask_the_clock(holder: exp.Expression, dialect: str) -> None:
     """Compare the reader's clock with the times of rules.
 
-    These are the product's own comparisons: a customer's condition has none.
+    Only the product makes these comparisons: a customer's condition has none.
     """
     from sqlglot import exp
 
@@ -153,7 +157,7 @@ def _ask_the_clock(holder: exp.Expression, dialect: str) -> None:
         found = MOMENT.fullmatch(asked.name.removesuffix("Z")) if asked else None
         is_asked = isinstance(compared, exp.GTE | exp.LT) and asked.name.endswith("Z")
         if not is_asked or not found or not isinstance(asked, exp.Cast):
-            # In a mask, which may: no other engine is known to say it.
+            # A mask may use the clock freely: only Spark is known to express that.
             continue
         moment = found[0]
         micros = datetime.fromisoformat(f"{moment}+00:00") - EPOCH
@@ -166,7 +170,7 @@ def _ask_the_clock(holder: exp.Expression, dialect: str) -> None:
 
 
 def quoted(name: str, dialect: str) -> str:
-    """Return a name by itself, so that it is one in a dialect whatever it is called."""
+    """Return a name, quoted so that it is valid in a dialect whatever its letters."""
     from sqlglot import exp
 
     if dialect in OF_SPARK:
@@ -176,7 +180,7 @@ def quoted(name: str, dialect: str) -> str:
 
 
 def _quoted(identifier: exp.Expression, dialect: str) -> exp.Expression:
-    """Put a name between quotes, spelled as it is read without them."""
+    """Quote a name, spelled as the dialect reads it without quotes."""
     fold = FOLDS.get(dialect)
     if fold and PLAIN.fullmatch(identifier.this):
         identifier.set("this", fold(identifier.this))
@@ -185,9 +189,9 @@ def _quoted(identifier: exp.Expression, dialect: str) -> exp.Expression:
 
 
 def _quote(holder: exp.Expression, dialect: str, arguments: Mapping[str, str]) -> None:
-    """Put names between quotes where they could be something else without.
+    """Quote names that could mean something else without quotes.
 
-    By itself `user` is a function in PostgreSQL, and other names are in other engines.
+    An unquoted `user` is a function in PostgreSQL; each engine has such names.
     """
     from sqlglot import exp
 
@@ -202,7 +206,7 @@ def _quote(holder: exp.Expression, dialect: str, arguments: Mapping[str, str]) -
 def _type_of_column(
     column: exp.Expression, types: Mapping[str, str], row: Row
 ) -> str | None:
-    """Return the type of a column: the row's, or that of what a subquery reads."""
+    """Return the type of a column, of the row or of a relation in a subquery."""
     from sqlglot import exp
 
     called = column.parts[0].name.lower() if len(column.parts) > 1 else None
@@ -227,9 +231,9 @@ def _type_of_column(
 def _refuse_nested(
     column: exp.Expression, types: Mapping[str, str], row: Row, dialect: str
 ) -> None:
-    """Raise a problem at a value with parts, or a part of one.
+    """Raise ExpressionProblem for a nested value, or a part of one.
 
-    Engines differ in which of two lists is the greater one, and in what is null.
+    Engines order lists differently, and differ on null in nested values.
     """
     data_type = column.meta[expressions.TYPE]
     if data_type is not None and NESTED.match(data_type):
@@ -243,36 +247,36 @@ def _refuse_nested(
 
 
 def _keep(holder: exp.Expression) -> None:
-    """Let stand what the parser takes for something else that is printed otherwise."""
+    """Keep Spark's functions that the parser would replace or print differently."""
     from sqlglot import exp
 
-    # Their formats would be left out where they are the usual ones.
+    # The generator would drop a format that is the usual one.
     called = {
         exp.TsOrDsToDate: "to_date",
         exp.StrToUnix: "unix_timestamp",
         exp.UnixToStr: "from_unixtime",
     }
-    # What stands inside first: the outer one copies it.
+    # Inner nodes first: the outer node copies them.
     for node in reversed(list(holder.find_all(*called))):
         wanted = node.args.get("format")
-        # One that the parser has added is not a usual one as Spark writes it.
+        # A format that the parser added is not among Spark's usual ones.
         if isinstance(wanted, exp.Literal) and wanted.this in USUAL_FORMATS:
             parts = [node.this.copy(), wanted.copy()]
             node.replace(exp.Anonymous(this=called[type(node)], expressions=parts))
-    # The parser makes another function of these: one that gives -1 for null, or that
-    # works out 2.9999999999999996 for 3.
+    # The parser replaces these by functions with different results: -1 for null, or
+    # 2.9999999999999996 for 3.
     for node in reversed(list(holder.find_all(exp.ArraySize, exp.Log))):
         given = node.this if isinstance(node, exp.ArraySize) else node.expression
         name = node.meta.get(expressions.CALLED)
         if name in ("array_size", "log10", "log2"):
             node.replace(exp.Anonymous(this=name, expressions=[given.copy()]))
-    # Beside a comparison, what stands between its operands is read in another order.
+    # Without brackets, `rlike` beside a comparison is parsed in a different order.
     for node in list(holder.find_all(exp.RegexpLike)):
         if isinstance(node.this, exp.Connector | exp.Not | exp.Predicate):
             node.set("this", exp.paren(node.this, copy=True))
         if not isinstance(node.parent, exp.Connector | exp.Not | exp.Paren):
             node.replace(exp.paren(node, copy=True))
-    # An interval of several units is read as a sum without brackets.
+    # The parser reads an interval of several units as a sum, which prints no brackets.
     for node in list(holder.find_all(exp.Add)):
         if parts := _parts_of_interval(node):
             text = exp.Literal.string(" ".join(parts))
@@ -280,7 +284,7 @@ def _keep(holder: exp.Expression) -> None:
 
 
 def _parts_of_interval(node: exp.Expression) -> list[str]:
-    """Return the numbers and units of an interval; nothing of anything else."""
+    """Return the numbers and units of an interval; an empty list if it is none."""
     from sqlglot import exp
 
     if isinstance(node, exp.Add):
@@ -292,14 +296,15 @@ def _parts_of_interval(node: exp.Expression) -> list[str]:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text is written as it is, between quotes."""
+    """Whether a text needs only quotes, no escapes."""
     return expressions.sql_text(text) == f"'{text}'"
 
 
 def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | None:
-    """Put the reader, or the name of the base, in a column's place.
+    """Replace a column by the reader, or its qualifier by the name of the base.
 
-    Return the column if it is the row's own and becomes an argument.
+    Return the column if it belongs to the row and becomes an argument. Raises
+    ExpressionProblem for a column that the base lacks, or a name that is ambiguous.
     """
     from sqlglot import exp
 
@@ -342,13 +347,13 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | Non
             )
         return _as_argument(column, row)
     elif called == ROW or (called == row.alias and row.relation):
-        # The name of a field of a struct stands last.
+        # The first part is the row; the name of a struct's field stands last.
         column.parts[0].replace(exp.to_identifier(row.relation or row.alias))
     return None
 
 
 def _as_argument(column: exp.Expression, row: Row) -> str | None:
-    """Put an argument in the place of one of the row's columns; return the column."""
+    """Replace a column of the row by an argument; return the column's name."""
     from sqlglot import exp
 
     if row.prefix is None:
@@ -377,7 +382,10 @@ def _translate(
     types: Mapping[str, str],
     arguments: Mapping[str, str],
 ) -> None:
-    """Rewrite what another engine says otherwise; raise at what it can't say."""
+    """Rewrite the expressions that differ from Spark in an engine.
+
+    Raises ExpressionProblem for an expression that the engine can't express.
+    """
     from sqlglot import exp
 
     same = (
@@ -401,7 +409,7 @@ def _translate(
         exp.Length: _length,
     }
     ordering = (exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Max, exp.Min)
-    # What stands inside first: an outer rewrite copies it.
+    # Inner nodes first: an outer rewrite copies them.
     for node in reversed(list(holder.walk())):
         rewrite = rewrites.get(type(node))
         if rewrite:
@@ -427,7 +435,7 @@ def _translate(
 
 
 def _like(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
-    """A pattern with a backslash means the same in few engines."""
+    """Refuse a pattern with a backslash, which means the same in few engines."""
     from sqlglot import exp
 
     pattern = node.expression
@@ -437,7 +445,7 @@ def _like(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
 
 
 def _trim(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
-    """Spark takes spaces away, and nothing else."""
+    """Make `trim` remove spaces only, as in Spark."""
     from sqlglot import exp
 
     if dialect not in TRIMS_SPACES or node.args.get("expression"):
@@ -445,20 +453,20 @@ def _trim(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
     if not _is_text(node.this, types):
         raise _refuse(dialect, "trim of other than a text")
     if dialect == "duckdb":
-        # By itself it takes spaces of other alphabets away, too.
+        # Without an argument, DuckDB also removes Unicode spaces.
         node.set("expression", exp.Literal.string(" "))
 
 
 def _length(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
-    """Elsewhere a number or a day is no text, and has no length."""
+    """Refuse the length of a number or a day, which only Spark has."""
     if not _is_text(node.this, types):
         raise _refuse(dialect, "length of other than a text")
 
 
 def _capitals(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
-    """Each engine and locale has capitals of its own, even for the letter i.
+    """Compute `upper` or `lower` of an ASCII constant; refuse every further argument.
 
-    Of a text in ASCII it is known here what comes out.
+    Engines and locales differ in their capitals, even for the letter i.
     """
     from sqlglot import exp
 
@@ -471,7 +479,7 @@ def _capitals(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> N
 
 
 def _concat(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
-    """In Spark a null makes all of it null, as `||` does elsewhere."""
+    """Rewrite `concat` as `||`: a null part makes the result null, as in Spark."""
     from sqlglot import exp
 
     parts = [
@@ -491,17 +499,20 @@ def _is_text(node: exp.Expression, types: Mapping[str, str]) -> bool:
 def _as_text(
     node: exp.Expression, dialect: str, types: Mapping[str, str]
 ) -> exp.Expression:
-    """Return a value as a text, if engines agree on what it is then."""
+    """Return a value as a text, if engines agree on the text.
+
+    Raises ExpressionProblem if they do not.
+    """
     from sqlglot import exp
 
-    # What a day is as a text, a session says; 1e3 is '1000.0' here and '1000' there.
+    # A session decides how a day is written; 1e3 is '1000.0' or '1000'.
     if agreement.whole(node, types) is None:
         raise _refuse(dialect, "concat")
     return exp.Cast(this=node.copy(), to=exp.DataType.build("string", dialect="spark"))
 
 
 def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
-    """Spark's casts of what does not cast differ from those of others."""
+    """Refuse a cast that may fail: engines differ in its result."""
     from sqlglot import exp
 
     wanted = node.to.sql("spark").lower()
@@ -515,7 +526,7 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
         return
     is_sure = found == wanted
     if constant is None and not is_sure:
-        # A whole number becomes a wider one, or a text.
+        # A whole number may become a wider type, or a text.
         held = agreement.whole(node.this, types)
         is_sure = held is not None and (
             wanted == "string" or agreement.fits(held, wanted)
@@ -527,7 +538,7 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
         if wanted in ("double", "float"):
             is_sure = is_sure and agreement.is_double(constant[1])
         if wanted.startswith("decimal"):
-            # Each engine rounds in its own way, and BigQuery keeps its own scale.
+            # Engines round differently, and BigQuery has a fixed scale.
             behind = constant[1].strip().partition(".")[2]
             scale = int(wanted.rstrip(")").partition(",")[2] or 0)
             is_sure = is_sure and "e" not in constant[1].lower()
@@ -540,7 +551,7 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
 def _moment(
     node: exp.Expression, data_type: str, dialect: str
 ) -> exp.Expression | None:
-    """Return a text as a day, or as a moment of UTC; none where that is not sure."""
+    """Return a text as a day, or as a moment of UTC; none if that is not certain."""
     from sqlglot import exp
 
     kind, text = expressions.constant(node) or ("", "")
@@ -554,7 +565,7 @@ def _moment(
     elif data_type != "date" or time:
         return None
     elif dialect == "snowflake":
-        # A session says there how texts are read.
+        # In Snowflake the session's settings decide how texts are read.
         numbers = [exp.Literal.number(int(part)) for part in day.split("-")]
         value = exp.Anonymous(this="date_from_parts", expressions=numbers)
     else:
@@ -565,10 +576,10 @@ def _moment(
 def _align_moments(
     parts: list[exp.Expression | None], dialect: str, types: Mapping[str, str]
 ) -> None:
-    """Let days and moments stand beside their own kind alone.
+    """Align days and moments that stand side by side; refuse mixed kinds.
 
     A cast between them, or from a text, depends on the session's settings: its time
-    zone, and how it reads days.
+    zone, and its date format.
     """
     from sqlglot import exp
 
@@ -615,7 +626,7 @@ def _midnight(day: exp.Expression) -> exp.Expression:
 
 
 def _is(node: exp.Expression) -> None:
-    """Say `is true` where that is unknown."""
+    """Write `is true` as a `coalesce`, for dialects without it."""
     from sqlglot import exp
 
     if isinstance(node.expression, exp.Boolean):
@@ -626,7 +637,7 @@ def _is(node: exp.Expression) -> None:
 
 
 def _order_bytes(node: exp.Expression, types: Mapping[str, str]) -> None:
-    """Spark orders texts by their bytes; PostgreSQL by the locale of the database."""
+    """Order texts by their bytes, as Spark does, and not by PostgreSQL's locale."""
     from sqlglot import exp
 
     name = expressions.function_name(node) if isinstance(node, exp.Func) else node.key

@@ -1,13 +1,13 @@
 """The rules of a dataset as the row filter and the masks of an engine's own table.
 
-The statements are those of the engines' documentation. Databricks: "CREATE FUNCTION
-(SQL and Python)", "ROW FILTER clause", "Column mask clause". Snowflake: "CREATE ROW
-ACCESS POLICY", "CREATE MASKING POLICY", "Understanding row access policies".
-PostgreSQL: "CREATE POLICY", "Row Security Policies". The tests run those of PostgreSQL;
-those of the other two were never run.
+The statements follow the engines' documentation. Databricks: "CREATE FUNCTION (SQL and
+Python)", "ROW FILTER clause", "Column mask clause". Snowflake: "CREATE ROW ACCESS
+POLICY", "CREATE MASKING POLICY", "Understanding row access policies". PostgreSQL:
+"CREATE POLICY", "Row Security Policies". The tests run the PostgreSQL statements; the
+Databricks and Snowflake statements were never run.
 
-Whoever reads is the user of the account that signed in. An account without a user has
-no rows, and gets masks for values.
+The reader is the user of the account that signed in. An account without a user has no
+rows, and gets masks for values.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ ENGINES = {
     SNOWFLAKE: "snowflake",
     POSTGRES: "postgres",
 }
-# Engines that tell restrictive policies from permissive ones.
+# Engines that distinguish restrictive from permissive policies.
 WITH_RESTRICTIVE = {POSTGRES}
-# Who signed in. In a function that works with its owner's rights, PostgreSQL's
-# `current_user` is the owner.
+# The account that signed in. In a function that runs with its owner's rights,
+# PostgreSQL's `current_user` is the owner.
 ACCOUNTS = {
     UNITY_CATALOG: "current_user()",
     SNOWFLAKE: "current_user()",
     POSTGRES: "cast(session_user as text)",
 }
-# A column of a relation that a rule reads would come before an argument of its name.
+# Without a prefix, a column of a relation that a rule reads would shadow the argument
+# of the same name.
 PREFIX = "this_row_"
-# The types that Snowflake takes for one.
+# Spark's types that are one type in Snowflake.
 KINDS = dict.fromkeys(("bigint", "int", "smallint", "tinyint", "decimal"), "number")
 KINDS |= dict.fromkeys(("text", "string", "char"), "varchar")
-# A tag that an engine needs no quotes for.
+# A tag that needs no quotes in an engine.
 PLAIN = re.compile(r"[a-z][a-z0-9_]*")
-# PostgreSQL: the function reads what readers may not, and a path of theirs has no say,
-# nor has their time zone, nor their way to write a day.
+# PostgreSQL: the function reads tables that readers may not read. The reader's search
+# path, time zone and date style have no effect on it.
 OF_THE_OWNER = (
     "language sql stable security definer set search_path = pg_catalog, pg_temp\n"
     "set timezone = 'UTC' set datestyle = 'ISO, YMD'"
@@ -56,12 +57,14 @@ OF_THE_OWNER = (
 class Filtered:
     """A table and the rules for it.
 
-    `place` is the schema of what is made, `user` the query for the id of whoever reads,
-    `restrictive` the restrictive conditions where the engine tells them apart and the
+    `place`: the schema of the functions and policies.
+    `user`: the query for the reader's id.
+    `restrictive`: the restrictive conditions, if the engine distinguishes them and the
     dataset has some; else they are in `predicate`.
-    `types` what the documentation says of the table's columns, `shown` those of the
-    dataset, `names` all that relations are known to call their columns, and `tags`
-    the tag of each column that is masked by it alone.
+    `types`: the documented types of the table's columns.
+    `shown`: the dataset's columns.
+    `names`: all known column names, of any relation.
+    `tags`: for each column that its tag alone masks, the tag.
     """
 
     dataset: str
@@ -77,17 +80,21 @@ class Filtered:
     tags: Mapping[str, str]
 
     def called(self, name: str) -> str:
-        """Return the name of something that is made."""
+        """Return a function's or policy's name, with its schema."""
         return _in_place(self.place, name)
 
 
 def reader_function(place: str) -> str:
-    """Return the call of the function that says who reads."""
+    """Return the call of the function that returns the reader's id."""
     return f"{_in_place(place, 'current_reader')}()"
 
 
 def statements(engine: str, filtered: Filtered) -> list[str]:
-    """Return the statements for an engine, in the order in which they are to be run."""
+    """Return the statements for an engine, in the order to run them.
+
+    Raises EngineProblem for an unknown engine, a column whose name has the prefix of
+    arguments, or rules that the engine can't hold.
+    """
     check_engine(engine, ENGINES)
     for name in sorted(filtered.names):
         if name.lower().startswith(PREFIX):
@@ -156,7 +163,7 @@ def _unity_catalog_by_tags(filtered: Filtered) -> Iterator[str]:
 
 def _snowflake(filtered: Filtered) -> Iterator[str]:
     dialect = ENGINES[SNOWFLAKE]
-    # A policy needs an argument, though it may decide by none.
+    # A policy needs an argument, even if its rule reads no column.
     columns = filtered.predicate.columns or filtered.shown[:1]
     _check_once(filtered, columns)
     yield (
@@ -211,8 +218,8 @@ def _snowflake_by_tags(filtered: Filtered) -> Iterator[str]:
 def _by_tags(filtered: Filtered, dialect: str) -> dict[tuple[str, str], list[str]]:
     """Return the columns that a tag masks, by the tag and the kind of type.
 
-    An engine's policy on a tag is for one type. What looks at other columns, or has
-    another type of a kind, has a policy of its own.
+    An engine's policy on a tag is for one type. A mask that reads further columns, or
+    a column whose type differs from the first of its kind, gets a separate policy.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for column, tag in filtered.tags.items():
@@ -230,7 +237,7 @@ def _by_tags(filtered: Filtered, dialect: str) -> dict[tuple[str, str], list[str
 
 
 def _masks_by_name(filtered: Filtered, dialect: str) -> dict[str, Printed]:
-    """Return the masks that no policy on a tag puts on."""
+    """Return the masks that no policy on a tag applies."""
     by_tags = _by_tags(filtered, dialect)
     tagged = {column for columns in by_tags.values() for column in columns}
     return {
@@ -239,7 +246,7 @@ def _masks_by_name(filtered: Filtered, dialect: str) -> dict[str, Printed]:
 
 
 def _check_once(filtered: Filtered, columns: Iterable[str]) -> None:
-    """Raise a problem at a column in two policies, which Snowflake refuses."""
+    """Raise EngineProblem for a column in two policies, which Snowflake refuses."""
     twice = set(columns) & set(filtered.masks)
     for column, mask in filtered.masks.items():
         twice |= set(mask.columns) & set(columns)
@@ -260,7 +267,7 @@ def _postgres(filtered: Filtered) -> Iterator[str]:
     columns = [name for rule in rules.values() if rule for name in rule.columns]
     yield _function(reader, "bigint", f"{OF_THE_OWNER}\nreturn {filtered.user}")
     yield from _with_time_zones(filtered, dict.fromkeys(columns))
-    # Without a policy nobody sees a row, until the last statement has made the filter.
+    # Without a policy nobody sees a row until the last statement creates the filter.
     yield f"alter table {filtered.table} enable row level security;"
     for policy in reversed(rules):
         yield f"drop policy if exists {policy} on {filtered.table};"
@@ -286,7 +293,10 @@ def _postgres(filtered: Filtered) -> Iterator[str]:
 
 
 def _with_time_zones(filtered: Filtered, columns: Iterable[str]) -> Iterator[str]:
-    """Stop at a moment without a time zone, which would get the reader's."""
+    """Yield a check that fails for a timestamp without a time zone.
+
+    Such a timestamp would get the reader's time zone.
+    """
     moments = [
         column
         for column in columns
@@ -310,13 +320,13 @@ def _function(call: str, returns: str, body: str) -> str:
 
 
 def _not_run(engine: str) -> Iterator[str]:
-    """Say of an engine that no test runs what is rendered for it."""
+    """Yield a comment for an engine whose statements no test runs."""
     if engine != POSTGRES:
         yield f"-- Rendered by the documentation of {engine}, and never run there."
 
 
 def _not_hidden(filtered: Filtered) -> Iterator[str]:
-    """Say which columns a table has that the dataset does not show."""
+    """Yield a comment with the table's columns that the dataset does not show."""
     others = [name for name in filtered.types if name not in filtered.shown]
     if others:
         yield (
@@ -326,7 +336,7 @@ def _not_hidden(filtered: Filtered) -> Iterator[str]:
 
 
 def _masked_first(column: str, mask: Printed) -> list[str]:
-    """Return the arguments of a mask: its column, and what else it looks at."""
+    """Return the arguments of a mask: its column, then its further columns."""
     return [column, *(other for other in mask.columns if other != column)]
 
 
@@ -337,7 +347,10 @@ def _signature(filtered: Filtered, columns: Iterable[str], dialect: str) -> str:
 
 
 def _type(filtered: Filtered, column: str, dialect: str) -> str:
-    """Return the type of a column in a dialect, by the documentation."""
+    """Return the documented type of a column in a dialect.
+
+    Raises EngineProblem if the documentation has no type.
+    """
     from sqlglot import exp
 
     documented = filtered.types.get(column)

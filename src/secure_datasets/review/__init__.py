@@ -1,8 +1,8 @@
-"""The pack of an access review: static pages and tables for those who are in charge.
+"""The pack of an access review: static pages and tables for the people in charge.
 
-``pack``       the pages and tables, from rows that are streamed
-``reviews``    what people ask, read and checked; and what macros may call
-``adapter``    the same in dbt, from the rows of Spark
-``words``      what the words of a pack mean
-``decisions``  the filled tables as rows of a seed: a command
+``pack``       the pages and tables, from streamed rows
+``reviews``    the checked options of a review, and the methods for macros
+``adapter``    the reviews in dbt, with rows from Spark
+``words``      the meaning of the words in a pack
+``decisions``  the command that turns filled tables into rows of a seed
 """

@@ -1,4 +1,4 @@
-"""What macros call in dbt: the pack of a review, whose rows Spark streams."""
+"""The pack of a review for macros in dbt, with rows that Spark streams."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from secure_datasets.questions.timeline.days import Access
 
-# A part of a result is read by the driver at once: into how many a large one is cut at
-# most, and how large each may be before it is cut. And each of the many relations that
-# are joined would be kept in the heap, in a page at least, until the query ends.
+# The driver reads a partition of a result at once. The first two settings limit the
+# number and the size of partitions. The last one turns broadcast joins off: each of the
+# many joined relations would take at least a page of the heap until the query ends.
 IN_LITTLE_MEMORY = {
     "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "64",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "4m",
@@ -39,7 +39,7 @@ class AccessReviews(Reviews):
 
     @property
     def folder(self) -> Path:
-        """Where the pack is written: in dbt's target."""
+        """Return the folder of the pack, in dbt's target."""
         config = self.adapter.config
         return Path(config.project_root) / config.target_path / FOLDER
 
@@ -48,14 +48,14 @@ class AccessReviews(Reviews):
         return streamed(self._session(), query)
 
     def stopped(self, sentence: str) -> NoReturn:
-        """Stop dbt with one sentence."""
+        """Raise ReviewError with one sentence, which stops dbt."""
         raise ReviewError(sentence)
 
     def access_over(
         self, history: dict[str, Any], objects: list[Row], is_whole: bool
     ) -> list[Access]:
-        """Return how much access there was when months began."""
-        # Spark is needed here alone, and starts with the adapter.
+        """Return the amount of access at the beginning of each month."""
+        # Imported here: Spark starts with the adapter.
         from pyspark.errors import PySparkException
 
         from secure_datasets.questions.timeline.days import access_on
@@ -68,14 +68,14 @@ class AccessReviews(Reviews):
         try:
             return access_on(spark, days, ids, parts, are_all=is_whole)
         except PySparkException as problem:
-            # The raw tables are read for it alone, and may not be there for who asks.
+            # Only this reads the raw tables, which may be missing for the caller.
             self.stop(
                 "access over the months can't be read from the raw tables:"
                 f" {str(problem).splitlines()[0]} Without months, a pack needs none."
             )
 
     def _session(self) -> SparkSession:
-        # Spark is needed here alone, and starts with the adapter.
+        # Imported here: Spark starts with the adapter.
         from dbt_secure_spark.session import start_session
         from dbt_secure_spark.submission import session_parameters
 
@@ -83,12 +83,12 @@ class AccessReviews(Reviews):
 
 
 def streamed(spark: SparkSession, query: str) -> Iterator[Row]:
-    """Yield the rows of a query, of which one small part at a time is held.
+    """Yield the rows of a query, with only one small partition in memory.
 
-    All of it is worked out first and lies on the disk: what a query is joined by would
-    otherwise stay in memory until its last row is read, beside that of all others.
+    The whole result is computed first and stored on disk. Otherwise the joins of all
+    open queries would stay in memory until their last row is read.
     """
-    # Spark is needed here alone, and starts with the adapter.
+    # Imported here: Spark starts with the adapter.
     from pyspark import StorageLevel
 
     from dbt_secure_spark.session import with_settings
@@ -100,5 +100,5 @@ def streamed(spark: SparkSession, query: str) -> Iterator[Row]:
 
 
 def access_reviews(adapter: BaseAdapter) -> AccessReviews:
-    """Return what writes the pack of a review."""
+    """Return the writer of a review's pack."""
     return AccessReviews(adapter)

@@ -34,24 +34,23 @@ DECISIONS = ("keep", "remove")
 OBJECT_TYPES = ("Data Source", "Project")
 IDS = {"object_id": "object id", "user_id": "user id"}
 ID = re.compile(r"[+-]?[0-9]{1,18}")
-# More than this in one cell is a quote without its other end, and nothing that people
-# write.
+# A longer cell is no text of people, but a quote without its closing quote.
 LONGEST_CELL = 131_072
-# What may be said of all lines at once.
+# The columns with an option for all lines at once.
 GIVEN_FOR_ALL = {"decided_by": "--by", "decided_on": "--on"}
-# What a table says of a line, beside what is taken of it.
+# The columns of a table that are read, but not added to the seed.
 TOLD_BESIDE = ("status", "decides", "first", "login_name")
 SEEN = re.compile(r"v1-[0-9a-f]{32}")
 SEPARATORS = (",", ";", "\t", "|")
-# The parts of `--dates`: each is there once.
+# The parts of `--dates`: each occurs once.
 PARTS_OF_DAY = {"D": "day", "M": "month", "Y": "year"}
-# Letters that leave nothing on a page. Marks, controls and spaces have categories.
+# Invisible letters. Marks, controls and spaces have their own categories.
 UNSEEN = "\u115f\u1160\u2800\u3164"
 Decision = dict[str, str]
 
 
 class DecisionError(Exception):
-    """A table, or a seed, that can't be taken; its arguments are what is wrong."""
+    """A table, or a seed, that can't be used; its arguments are the mistakes."""
 
 
 def unguarded(text: str) -> str:
@@ -60,9 +59,9 @@ def unguarded(text: str) -> str:
 
 
 def _text_of(path: Path) -> str:
-    """Return the text of a file as it stands, line ends included."""
+    """Return the text of a file with its line ends; raise DecisionError on failure."""
     try:
-        # Spreadsheets put a mark before the text, or do not.
+        # Some spreadsheets write a byte order mark.
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DecisionError(
@@ -73,12 +72,12 @@ def _text_of(path: Path) -> str:
 
 
 def _rows(path: Path, text: str, separator: str) -> list[tuple[int, list[str]]]:
-    """Return the rows of a table, each with its first line; blank rows left out.
+    """Return the rows of a table without blank rows, each with its first line.
 
-    Raise for each cell that is longer than a cell can be.
+    Raises DecisionError for rows that can't be parsed, or cells that are too long.
     """
     limit = csv.field_size_limit(max(len(text), LONGEST_CELL))
-    # A quote without its other end would take all lines after it for one cell.
+    # A quote without its closing quote would make one cell of all later lines.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows, begins = [], 1
     try:
@@ -105,13 +104,14 @@ def _rows(path: Path, text: str, separator: str) -> list[tuple[int, list[str]]]:
 
 
 def _lines(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
-    """Return the lines of a table with their numbers, and what is wrong with lines.
+    """Return the lines of a table with their numbers, and the problems of lines.
 
-    Whatever separates the cells. A line may lack its last cells, which are empty then.
+    The separator is detected. Missing cells at the end of a line are empty. Raises
+    DecisionError for a missing or repeated column.
     """
     text = _text_of(path)
     first = next((line for line in text.splitlines() if line.strip()), "")
-    # Some spreadsheets are told what separates the cells by a line of its own.
+    # Some spreadsheets write the separator in a line before the table.
     tells_separator = first.lower().startswith("sep=")
     separator = first[4:5]
     if not tells_separator or separator not in SEPARATORS:
@@ -170,7 +170,7 @@ def _lines(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
 
 
 def _letters_of(name: str) -> str:
-    """Return what people see of a column's name, whatever its spaces and capitals."""
+    """Return the visible letters of a column's name, case-folded and without spaces."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     return "".join(
         letter
@@ -182,7 +182,7 @@ def _letters_of(name: str) -> str:
 def decisions_in(
     path: Path, by: str = "", on: str = "", dates: str = ""
 ) -> list[Decision]:
-    """Return the decisions in a filled table; raise for all that can't be taken."""
+    """Return the decisions in a filled table; raise DecisionError with all problems."""
     lines, problems = _lines(path)
     rows = []
     for number, line in lines:
@@ -201,7 +201,7 @@ def decisions_in(
             "decided_by": row["decided_by"] or by,
             "decided_on": day_of(day, dates) or day,
         }
-        # An id has one spelling, by which decisions on one access are compared.
+        # Ids get one spelling, so that decisions on one access can be compared.
         row |= {c: str(int(row[c])) for c in IDS if ID.fullmatch(row[c])}
         told = {c: unguarded(line.get(PEOPLE[c], "").strip()) for c in TOLD_BESIDE}
         problems += [f"{path}, line {number}: {each}" for each in _problems(row)]
@@ -212,7 +212,7 @@ def decisions_in(
 
 
 def day_of(text: str, dates: str = "") -> str | None:
-    """Return a day as 2026-07-01; none if it is written neither so nor as `dates`."""
+    """Return a day as 2026-07-01; none if it has neither this form nor `dates`."""
     if is_day(text):
         return text
     found = _pattern_of(dates).fullmatch(text) if dates else None
@@ -226,7 +226,10 @@ def day_of(text: str, dates: str = "") -> str | None:
 
 
 def _pattern_of(dates: str) -> re.Pattern[str]:
-    """Return the pattern of days that are written as such as `DD.MM.YYYY`."""
+    """Return the pattern of days in a form such as `DD.MM.YYYY`.
+
+    Raises DecisionError if the form is invalid.
+    """
     parts = re.findall(r"D+|M+|Y+|[^DMY]", dates)
     letters = [part[0] for part in parts if part[0] in PARTS_OF_DAY]
     years = [len(part) for part in parts if part[0] == "Y"]
@@ -248,7 +251,7 @@ def _pattern_of(dates: str) -> re.Pattern[str]:
 
 
 def _problems(row: Decision) -> Iterator[str]:
-    """Say what is wrong with a decision, all of it."""
+    """Yield all problems of a decision."""
     if row["decision"] not in DECISIONS:
         yield f"the decision is '{row['decision']}'; it must be keep or remove."
     for column in COLUMNS:
@@ -283,7 +286,7 @@ def _problems(row: Decision) -> Iterator[str]:
 
 
 def is_day(text: str) -> bool:
-    """Say whether a text is a day, written like 2026-07-01."""
+    """Whether a text is a day in the form 2026-07-01."""
     try:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -291,7 +294,10 @@ def is_day(text: str) -> bool:
 
 
 def add(seed: Path, decisions: Iterable[Decision]) -> int:
-    """Add decisions to a seed, but for those that it has; return how many."""
+    """Add the decisions that a seed lacks; return their number.
+
+    Raises DecisionError for a wrong seed, or contradictory decisions.
+    """
     known: list[tuple[str, ...]] = []
     if seed.exists():
         (_, header), *lines = _rows(seed, _text_of(seed), ",") or [(1, [])]
@@ -308,7 +314,7 @@ def add(seed: Path, decisions: Iterable[Decision]) -> int:
     decisions = list(decisions)
     told = dict.fromkeys(tuple(row[c] for c in COLUMNS) for row in decisions)
     new = [row for row in told if row not in set(known)]
-    # A keep of one's own counts for nothing, and takes no removal away.
+    # A keep of one's own access is void, so it contradicts no removal.
     own = {tuple(row[c] for c in COLUMNS) for row in decisions if _is_own_keep(row)}
     if problems := _contradictions([r for r in (*known, *new) if r not in own]):
         raise DecisionError(*problems)
@@ -325,11 +331,11 @@ def add(seed: Path, decisions: Iterable[Decision]) -> int:
 
 
 def _contradictions(lines: list[tuple[str, ...]]) -> list[str]:
-    """Say which accesses were both kept and removed on one day: none of it counts."""
+    """Return a problem for each access both kept and removed on one day."""
     decided: dict[tuple[str, ...], set[str]] = {}
     for line in lines:
         row = dict(zip(COLUMNS, (cell.strip().lower() for cell in line), strict=True))
-        # What people have written into a seed by hand may have `+8`.
+        # Lines that people have added by hand may have ids such as `+8`.
         row |= {
             column: str(int(row[column]))
             for column in (*IDS, "decided_by")
@@ -397,7 +403,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _counted(rows: list[Decision]) -> str:
-    """Return how many decisions of each kind a table has, and what is odd of them."""
+    """Return the numbers of a table's decisions in words, by kind and peculiarity."""
     numbers = Counter(row["decision"] for row in rows)
     told = [f"{numbers[word]} {word}" for word in DECISIONS]
     if others := sum(bool(row["decides"]) for row in rows):
@@ -413,7 +419,7 @@ def _counted(rows: list[Decision]) -> str:
 
 
 def _is_own_keep(row: Decision) -> bool:
-    """Say whether who keeps an access is whose it is, by id or else by login name."""
+    """Whether a user keeps their own access, compared by id or else by login name."""
     by = row["decided_by"].lower()
     if row["decision"] != "keep":
         return False

@@ -1,9 +1,9 @@
-"""The pages and tables of a review, from rows that are streamed.
+"""Writes the pages and tables of a review from streamed rows.
 
-Names come from whoever may name something. Jinja2 escapes them, no page has a script or
-a style but those that its policy names by their digests, and a cell of a table is no
-formula. Rows come in the order of the objects, and no more of them are held than a page
-shows.
+Names are untrusted: any user may choose some. Jinja2 escapes them; a page's content
+security policy allows only scripts and styles with known digests; no cell of a table is
+a formula. Rows come in the order of the objects, and only the rows of one page are in
+memory.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Key = tuple[Any, Any]
 ASSETS = Path(__file__).parent / "assets"
 STYLES = ("simple.min.css", "pack.css")
 SCRIPTS = ("sortable.auto.min.js", "search.js")
-# What a page shows, and of a person's ways; the table beside it has everything.
+# The most rows on a page, and the most ways of a person; the table beside it has all.
 MOST_SHOWN, MOST_WAYS = 500, 10
 DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
-# What a spreadsheet takes for a formula.
+# The first characters of a formula in spreadsheets.
 FORMULAS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 PEOPLE = {
     "object_type": "object type", "object_id": "object id", "object_name": "object",
@@ -49,7 +49,7 @@ PEOPLE = {
     "put_off_until": "put off until", "last_decision": "last decision",
     "decides": "who else decides",
     "first": "first see to",
-    # What the reviewer fills in, and what tells that it is about this access.
+    # The reviewer fills these in; `seen` identifies the reviewed state of the access.
     "decision": "decision", "decided_by": "decided by", "decided_on": "decided on",
     "seen": "seen",
 }  # fmt: skip
@@ -63,27 +63,27 @@ FINDINGS = {
     "excused_until": "excused until", "excused_by": "who answers for it",
     "excused_because": "excused because",
 }  # fmt: skip
-# What could not be used.
+# The columns of rejected rows.
 REJECTED = {
     "table_name": "table", "raw_id": "row", "why": "why", "names": "what it names",
     "loaded_on": "loaded on",
 }  # fmt: skip
 SEVERITIES = ("high", "medium", "low")
-# What may be left to be done about an access.
+# The remaining tasks about an access.
 AFTER_FINDING = "to decide after what a finding asks"
 REMOVED, PUT_OFF = "to be removed", "to be removed, put off"
 UNREADABLE = "unreadable"
 LEFT = (
     "to decide", AFTER_FINDING, "for others to decide", REMOVED, PUT_OFF, UNREADABLE,
 )  # fmt: skip
-# Where a decision is still to be taken.
+# The remaining tasks that need a decision.
 WAITS = ("to decide", AFTER_FINDING, "for others to decide", UNREADABLE)
-# What a page says to whoever is in charge.
+# The texts on a page for the person in charge.
 YOURS, NOTHING = "yours: keep or remove", "nothing to decide"
-# What is the first thing to do about a line of theirs that a finding asks something of.
+# The text for the person in charge if a finding needs an action before the decision.
 YOURS_AFTER = "yours, once this is seen to"
 MENDED_FIRST = "a decision is there, and can't be read: who runs the review mends it"
-# What findings are about that are counted with no object of a pack.
+# The subjects of findings that count for no object of a pack.
 PEOPLE_AS_A_WHOLE, NOT_LIVE = "people as a whole", "what is not live"
 NUMBER_OF_ADMINS, NOT_JUDGED = (
     "the number of global administrators",
@@ -93,24 +93,24 @@ ELSEWHERE = (
     *(PEOPLE_AS_A_WHOLE, NUMBER_OF_ADMINS, "memberships"),
     *("groups", "global roles", "reports", NOT_LIVE, NOT_JUDGED),
 )
-# Where the queries say what is found beside a person, and what asks for something.
+# The queries' columns with a person's findings, and with actions before a decision.
 FOUND = ("found_everywhere", "found_here", "found_of_grants", "found_of_members")
 ASKED = ("asked_here", "asked_of_grants", "asked_of_members")
-# Who is in charge where nobody else is, as the queries say it; and how many are named.
+# The people in charge of an object without any, and the most names that are listed.
 GLOBAL, MOST_NAMED = "the global administrators", 5
 IS_GLOBAL = "global administrator"
 NO_LOGIN, NO_DATE = "never", "not known"
 
 
 def shown(value: Any) -> str:
-    """Return a value as text in which nothing hides, or turns what is beside it."""
+    """Return a value as text without invisible or direction-changing characters."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = str(value)
     if text.isprintable():
-        # The same at once: no white space but the blank, and nothing that hides.
+        # A shortcut: the text has only visible characters and blanks.
         return text
     return "".join(
         " " if c.isspace() else "\ufffd" if unicodedata.category(c)[0] == "C" else c
@@ -119,7 +119,7 @@ def shown(value: Any) -> str:
 
 
 def dated(value: Any) -> Markup:
-    """Return a value as text in which no day is broken into two lines."""
+    """Return a value as text with marked days, which the style keeps on one line."""
     parts = DAY.split(shown(value))
     day = Markup('<span class="date">{}</span>')
     return Markup("").join(
@@ -129,7 +129,7 @@ def dated(value: Any) -> Markup:
 
 
 def cell(value: Any) -> str:
-    """Return a value as the cell of a table, which no spreadsheet computes."""
+    """Return a value as the cell of a table, guarded against spreadsheet formulas."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     text = shown(value)
@@ -137,11 +137,11 @@ def cell(value: Any) -> str:
 
 
 def is_computed(text: str) -> bool:
-    """Say whether a spreadsheet would compute a cell, or one without its guard."""
-    # Most cells begin so, and some are long.
+    """Whether a spreadsheet would compute a cell, with or without its guard."""
+    # A shortcut: most cells begin with a letter or a digit, and some are long.
     if text[:1].isalnum():
         return False
-    # Guards before it are counted in, so that each can be taken off again.
+    # Earlier guards also need a guard, so that exactly one can be removed again.
     return text.replace("'", " ").lstrip().startswith(FORMULAS)
 
 
@@ -158,7 +158,7 @@ class Table:
 
     def __init__(self, path: Path, columns: dict[str, str]) -> None:
         self.columns = columns
-        # With the mark by which spreadsheets know the encoding.
+        # With a byte order mark, so that spreadsheets detect the encoding.
         self.file = path.open("w", encoding="utf-8-sig", newline="")
         self.writer = csv.writer(self.file, quoting=csv.QUOTE_ALL)
         self.writer.writerow(columns.values())
@@ -176,7 +176,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Campaign:
-    """What a pack is part of: a name and a deadline, if there are any, and its day."""
+    """The campaign of a pack: a name and a deadline, if there are any, and its day."""
 
     name: str = ""
     deadline: date | None = None
@@ -184,7 +184,7 @@ class Campaign:
 
     @property
     def says(self) -> str:
-        """The campaign in words: until when, and how long that is from the day on."""
+        """Return the campaign in words: its deadline, and the days until then."""
         parts = [self.name] if self.name else []
         if self.deadline:
             parts.append(f"decide until {self.deadline}{self._left()}")
@@ -200,7 +200,7 @@ class Campaign:
 
 
 class Pack:
-    """A folder of pages, in the place of the one before as soon as it is whole."""
+    """A folder of pages, which replaces the earlier folder once it is complete."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class Pack:
             "script_hashes": Markup(" ".join(map(_digest, scripts))),
             "made": made,
             "campaign": self.campaign.says,
-            # Whether it is of everything, and not of what somebody is in charge of.
+            # Whether it covers everything, or only the objects of one person in charge.
             "is_whole": is_whole,
             "statuses": STATUSES,
             "urgent": URGENT,
@@ -242,7 +242,7 @@ class Pack:
         self.totals: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         self.elsewhere: Counter[str] = Counter()
-        # Of each person in charge: objects, accesses, and how many are decided.
+        # For each person in charge: the numbers of objects, accesses and decisions.
         self.progress: dict[tuple, Counter[str]] = {}
         self.administrators: list[tuple[int, str]] = []
 
@@ -263,23 +263,25 @@ class Pack:
     ) -> Row:
         """Write the pack, and return its totals.
 
-        objects   object_type, object_id, object_name, in_charge and not_listed, how
-                  many have rights that are not told; in the order of the first two, as
-                  what follows is
-        people    of each object, those who have access; persons in their order
-        findings  what is found, in the order of the objects
-        users     everybody who has access, those first of whom most is to be decided
+        objects   object_type, object_id, object_name, in_charge and not_listed, the
+                  number of people whose rights are not listed; sorted by the first two
+                  columns, the order of the objects
+        people    the people with access to each object, in the order of the objects and
+                  the persons
+        findings  the findings, in the order of the objects
+        users     all users with access, the most undecided accesses first
         administrators  user_id, person, login_name and is_dormant of each live global
                   administrator
         roles     object_type, role_name and permissions of each role
-        gravest   what is found, in the order in which it is to be read
-        of_ways   what is found of rows by which people have access to an object, and
-                  which are not about it
-        charges   user_id and called of those in charge, in the order of the objects
-        rejected  table_name, raw_id, reason, raw_row and loaded_on of those that decide
-                  access and could not be used; none where they can't be told
-        months    day, accesses and people of each day on which access is told
-        months_not_told  the tiers by which it is not
+        gravest   the findings, excused ones last, then the gravest first
+        of_ways   the findings about rows that give access to an object, if they are not
+                  about the object; in the order of the objects
+        charges   user_id and called of the people in charge, in the order of the
+                  objects
+        rejected  table_name, raw_id, reason, raw_row and loaded_on of rejected rows
+                  that decide access; none if the pack can't list them
+        months    day, accesses and people, for each day of the access history
+        months_not_told  the tiers without an access history
         """
         self._begin(administrators, roles)
         people, found, beside = Grouped(people), Grouped(findings), Grouped(of_ways)
@@ -333,11 +335,12 @@ class Pack:
         administrators: Iterable[Row] = (),
         roles: Iterable[Row] = (),
     ) -> list[str]:
-        """Write the pages of some people beside what is there; return their names.
+        """Write the pages of some people beside the existing pages; return their names.
 
-        users     the people, in the order of their ids, as what follows is
-        people    what each has access to, as in `write`, with the objects' names
-        findings  what is found of them
+        users     the people, in the order of their ids
+        people    the accesses of each, as in `write`, with the objects' names; in the
+                  order of the users
+        findings  the findings about them, in the order of the users
         administrators, roles  as in `write`
         """
         self._begin(administrators, roles)
@@ -354,7 +357,7 @@ class Pack:
         return pages
 
     def _count(self, told: Row, charges: Iterable[Row]) -> None:
-        """Count what is decided of an object, for each person in charge of it."""
+        """Count an object's decided accesses for each person in charge of it."""
         waits = sum(told["left"][what] for what in WAITS)
         people = [(row["user_id"], row["called"]) for row in charges]
         for person in people or [(None, GLOBAL)]:
@@ -377,17 +380,17 @@ class Pack:
         self.beside.mkdir(parents=True)
 
     def _named_administrators(self, but: int | None) -> str:
-        """Return the global administrators by name, but for a person."""
+        """Return the names of the global administrators, except a person's."""
         names = [name for user, name in self.administrators if user != but]
         more = len(names) - MOST_NAMED
         named = ", ".join(names[:MOST_NAMED])
         return f"{named} and {more} more" if more > 0 else named
 
     def _named(self, who: str, user: int) -> str:
-        """Return who decides or acts about a person's access, by name."""
+        """Return `who` decides or acts about a user's access, with names."""
         if IS_GLOBAL not in who:
             return who
-        # A person is never asked about their own access.
+        # A person never decides about their own access.
         names = self._named_administrators(user)
         if not names and "another" in who:
             names = "there is none, so ask who runs the review"
@@ -396,12 +399,12 @@ class Pack:
     def _told(
         self, row: Row, findings: str, told: set[str], is_of_person: bool = False
     ) -> Row:
-        """Return a person's access to an object, as pages and tables tell it.
+        """Return a person's access to an object, for pages and tables.
 
-        findings      the page that has the findings beside the person
-        told          the rows of which the page has told what they also give
-        is_of_person  whether on a page of the person, whose reader is in charge of
-                      some of it at most
+        findings      the page with the findings beside the person
+        told          the rows whose further rights the page has listed; rows are added
+        is_of_person  whether the page is the person's own: its reader may not be in
+                      charge of all objects
         """
         access = _told_access(row)
         asked = _asked(access)
@@ -427,9 +430,9 @@ class Pack:
         }
 
     def _told_asked(self, asked: Row, access: Row, by_rows: set[str]) -> str:
-        """Say what a finding asks for before an access is decided about, and why.
+        """Return a sentence with the action that a finding needs before the decision.
 
-        by_rows  the rows of the ways, which are gone once it is removed
+        by_rows  the rows of the ways: a removal of the access removes them
         """
         who = asked["who_acts"]
         acts = access["in_charge"] if IS_GLOBAL not in who else who
@@ -439,7 +442,7 @@ class Pack:
             sides = asked["sides"] or ()
             held = "; ".join(side["told"] for side in sides)
             removing = ", or write remove now, by which all of it goes."
-            # The pair goes with each row of one of its sides.
+            # The removal of all rows of one side breaks the pair.
             if not any(by_rows.issuperset(side["by_rows"]) for side in sides):
                 removing = (
                     ": remove does not reach it, as each is held by a row that is no"
@@ -459,7 +462,7 @@ class Pack:
         if asked["rule"] == "second-way":
             same += " in another way"
             unless = ", unless both are meant"
-        # One of a group may have it by another of these rows than the next.
+        # Members of a group may have the same by different rows.
         by = f"one of these rows: {by}" if asked["is_of_group"] and ", " in by else by
         return (
             f"This {what} is a duplicate: {same} by {by}. Have {row} switched off"
@@ -470,7 +473,7 @@ class Pack:
     def _table(
         self, name: str, columns: dict[str, str], rows: Iterable[Row]
     ) -> tuple[list[Row], int]:
-        """Write rows into a table; return what a page shows of them, and how many."""
+        """Write rows into a table; return the rows for a page, and the total number."""
         first, number = [], 0
         with Table(self.beside / f"{name}.csv", columns) as table:
             for row in rows:
@@ -485,7 +488,7 @@ class Pack:
         told: set[str] = set()
         rows = (self._told(row, f"{page}.html", told, True) for row in access)
         first, number = self._table(page, PEOPLE, rows)
-        # Of the pack that is there: it may be of others, or none.
+        # The existing pack may be about different objects, or missing.
         links = {
             name: (self.folder / f"{name}.html").exists()
             for name in {"index", *(row["page"] for row in first)}
@@ -504,7 +507,7 @@ class Pack:
         gravest: Iterable[Row],
         rejected: Iterable[Row] | None,
     ) -> None:
-        """Write all that was found, in the order in which it is to be read."""
+        """Write all findings, in the order of `gravest`, and the rejected rows."""
 
         def counted() -> Iterator[Row]:
             for row in gravest:
@@ -548,7 +551,7 @@ class Pack:
         self.statuses += decided
         self.totals["put off"] += left[PUT_OFF]
         told["to_decide"] = told["people"] - decided["certified"]
-        # What is put off is nobody's to see to before that day.
+        # A removal that is put off is not urgent before its day.
         told["urgent"] = sum(decided[status] for status in URGENT) - left[PUT_OFF]
         told["left"] = {what: left[what] for what in LEFT}
         found = []
@@ -584,8 +587,8 @@ class Pack:
 
 
 def _printed(title: str, campaign: Campaign) -> str:
-    """Return the style by which each printed sheet says of what and when it is."""
-    # Every sign by its code: no name ends the text, or the element.
+    """Return the style that prints title, campaign and day on each sheet."""
+    # Each character is escaped by its code, so no name ends the string or the element.
     told = [shown(each) for each in (title, campaign.name, campaign.day) if each]
     text = "".join(f"\\{ord(sign):06x}" for sign in ", ".join(told))
     return (
@@ -595,21 +598,21 @@ def _printed(title: str, campaign: Campaign) -> str:
 
 
 def _page_of(row: Row) -> str:
-    # Whatever a type is called, its page lies in the folder.
+    # Only safe characters: the page of every type stays in the folder.
     kind = re.sub("[^a-z0-9]+", "-", row["object_type"].lower())
     return f"{kind}-{int(row['object_id'])}"
 
 
 def _called(user: Row) -> str:
-    """Return what a user is called, as the queries name who is in charge."""
+    """Return a user's name, in the queries' form for people in charge."""
     login = user["login_name"]
-    # A login that is the person's only name stands once.
+    # A login that is the person's only name is not repeated.
     beside = login if login and login != user["person"] else user["user_id"]
     return f"{user['person']} ({beside})"
 
 
 def _called_administrator(user: Row) -> str:
-    """Return what an administrator is called, who may not come to decide anything."""
+    """Return an administrator's name, marked if dormant: they may never decide."""
     called = _called(user)
     return f"{called[:-1]}, dormant)" if user["is_dormant"] else called
 
@@ -619,9 +622,10 @@ def _name_of(row: Row) -> str:
 
 
 def _bars(reach: Counter[int]) -> list[Row]:
-    """Return how many people have access to how much, as the bars of a picture.
+    """Return the bars of a histogram: numbers of people by their number of objects.
 
-    Each bar is of twice as many objects as the one before, so that many fit, too.
+    The range of each bar is twice as wide as the previous one, so that large numbers
+    fit.
     """
     most = max(reach.values(), default=1)
     return [
@@ -635,7 +639,7 @@ def _bars(reach: Counter[int]) -> list[Row]:
 
 
 def _progress(progress: dict[tuple, Counter[str]]) -> list[Row]:
-    """Return how much each person in charge has decided, who has most left first."""
+    """Return the progress of each person in charge, the most undecided first."""
     told = [
         {
             "person": called,
@@ -649,7 +653,7 @@ def _progress(progress: dict[tuple, Counter[str]]) -> list[Row]:
 
 
 def _months(months: Iterable[Row], accesses: int, people: int) -> list[Row]:
-    """Return how much access there was, as bars, with that of a pack as the last."""
+    """Return the access history as bars, with the pack's own access as the last."""
     told = [dict(row) for row in months]
     if not told:
         return []
@@ -677,13 +681,13 @@ def _told_user(row: Row) -> Row:
 
 
 def _anchor(finding: Row) -> str:
-    """Return what a finding is found by on a page, whatever it is about."""
+    """Return the anchor of a finding on a page: a digest of its rule and subject."""
     about = f"{finding['rule']}|{finding['subject']}"
     return f"f-{hashlib.sha256(about.encode()).hexdigest()[:12]}"
 
 
 def _elsewhere(row: Row, objects: set[Key]) -> str | None:
-    """Say what a finding is about that is counted with no object of a pack."""
+    """Return a finding's kind of subject if it counts for no object; else none."""
     if row["raw_table"] == "user_group_members":
         return "memberships"
     if row["raw_table"] == "user_global_roles":
@@ -701,14 +705,14 @@ def _elsewhere(row: Row, objects: set[Key]) -> str | None:
 
 
 def _kind_of(row: str) -> str:
-    """Say what a row of a raw table gives its rights by."""
+    """Return the kind of a raw row: a membership, a global role or a grant."""
     table = row.partition(" ")[0]
     kinds = {"user_group_members": "membership", "user_global_roles": "global role"}
     return kinds.get(table, "grant")
 
 
 def _told_login(row: Row) -> str:
-    """Return the last login, and whether it was before the access began."""
+    """Return the last login, marked if it was before the access began."""
     if row["last_login"] in (None, NO_DATE):
         return row["last_login"] or NO_LOGIN
     ways = row["ways"] or ()
@@ -720,7 +724,7 @@ def _told_login(row: Row) -> str:
 
 
 def _told_since(since: str | None, ways: Iterable[Row]) -> str:
-    """Return since when there is access, as far as it is known."""
+    """Return the first day of access, as far as it is known."""
     if since is None:
         return NO_DATE
     is_known = all(way["since"] is not None for way in ways)
@@ -728,7 +732,7 @@ def _told_since(since: str | None, ways: Iterable[Row]) -> str:
 
 
 def _told_access(row: Row) -> Row:
-    """Return a person's access to an object, as far as the row alone tells it."""
+    """Return a person's access to an object, as far as it follows from the row."""
     login, decided_on = _lower(row["login_name"] or ""), row["last_decided_on"]
     ways = [_told_way(way, login, decided_on) for way in row["ways"] or ()]
     found = [finding for name in FOUND for finding in row[name] or ()]
@@ -749,20 +753,20 @@ def _told_access(row: Row) -> Row:
 
 
 def _gravest(found: Iterable[Row]) -> str | None:
-    """Return how grave the gravest finding is that is not excused."""
+    """Return the severity of the gravest finding that is not excused."""
     grave = (finding["severity"] for finding in found if not finding["is_excused"])
     return min(grave, key=SEVERITIES.index, default=None)
 
 
 def _asked(access: Row) -> list[Row]:
-    """Return which findings ask for something before the access is decided about."""
+    """Return the findings that need an action before the access is decided."""
     if access["status"] in ("certified", REMOVED):
         return []
     return [each for name in ASKED for each in access[name] or ()]
 
 
 def _left_to(access: Row) -> str | None:
-    """Say what is left to be done about an access, if anything."""
+    """Return the remaining task about an access, if there is one."""
     if access["status"] == "certified":
         return None
     if access["status"] == REMOVED:
@@ -775,10 +779,10 @@ def _left_to(access: Row) -> str | None:
 
 
 def _told_way(way: Row, login: str, decided_on: str | None) -> str:
-    """Return a way to a right, since when and by whom it is there.
+    """Return a way to a right, with its date and its author.
 
-    login       whose access it is, in small letters
-    decided_on  when it was last decided about: a way that came later is new
+    login       the login of the person with the access, in small letters
+    decided_on  the day of the last decision: a later way is new
     """
     since = way["since"]
     is_new = since is not None and decided_on is not None and since > decided_on
@@ -793,7 +797,7 @@ def _told_way(way: Row, login: str, decided_on: str | None) -> str:
 
 
 def _lower(text: str) -> str:
-    """Return a text in which the case of ASCII letters alone is no difference."""
+    """Return a text, trimmed, with ASCII letters in lower case."""
     text = text.strip()
     if text.isascii():
         return text.lower()
@@ -814,7 +818,7 @@ class Grouped:
         self.next = next(self.rows, None)
 
     def of(self, key: tuple) -> Iterator[Row]:
-        """Yield the rows of an object; those of what comes before are passed over."""
+        """Yield the rows of a key; rows of earlier keys are skipped."""
         while self.next is not None and _place(self.key(self.next)) < _place(key):
             self._take()
         while self.next is not None and self.key(self.next) == key:
@@ -832,5 +836,5 @@ def _key(row: Row) -> Key:
 
 
 def _place(key: tuple) -> tuple:
-    # What is about no object comes first, as nulls do.
+    # Rows without an object come first, as nulls do.
     return tuple((part is not None, part) for part in key)

@@ -1,6 +1,6 @@
-"""What a reviewer asks for, read and checked; and what macros may call.
+"""Checks the options of a review, and writes its pack.
 
-Knows no engine: whoever has one says how rows come, and where the pack lies.
+The module knows no engine: a subclass provides the rows of queries and the folder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from secure_datasets.config.steering import without_steering
 from secure_datasets.review.pack import Campaign, Pack, Row
 
 FOLDER = "review"
-# Ten years; each month is laid beside the others.
+# Ten years; the rows of all months are computed side by side.
 MOST_MONTHS = 120
 
 
@@ -32,18 +32,21 @@ class Reviews(ABC):
     def access_over(
         self, history: dict[str, Any], objects: list[Row], is_whole: bool
     ) -> Iterable[Any]:
-        """Return how much access there was when months began."""
+        """Return the amount of access at the beginning of each month."""
 
     @abstractmethod
     def stopped(self, sentence: str) -> NoReturn:
-        """Stop with one sentence, as the engine's questions are stopped."""
+        """Stop with one sentence, by the engine's own error."""
 
     def stop(self, sentence: str) -> NoReturn:
-        """Stop with one sentence, in which nothing steers the terminal."""
+        """Stop with one sentence, without characters that steer the terminal."""
         self.stopped(without_steering(f"review: {sentence}"))
 
     def users(self, asked: Any, users: list[Row]) -> list[int]:
-        """Return the ids of the users that are called so; stop if there is none."""
+        """Return the ids of the users found for a name; stop if there is none.
+
+        asked  the name, for the message
+        """
         if not users:
             self.stop(
                 f"there is no live user with the id, login name or e-mail address"
@@ -52,7 +55,7 @@ class Reviews(ABC):
         return [user["user_id"] for user in users]
 
     def months(self, asked: Any) -> int:
-        """Return of how many months access is told, checked."""
+        """Return the number of months in the access history, checked."""
         if isinstance(asked, bool) or not str(asked).isdecimal():
             self.stop(f"'months' is '{asked}', which is no whole number.")
         if int(asked) > MOST_MONTHS:
@@ -60,9 +63,9 @@ class Reviews(ABC):
         return int(asked)
 
     def campaign(self, name: Any, deadline: Any, day: str) -> Campaign:
-        """Return what a pack says of its campaign, checked.
+        """Return the campaign of a pack, checked; stop if the deadline is no day.
 
-        day  as of which the pack judges
+        day  the day of the pack's judgement
         """
         until = str(deadline).strip() if deadline else ""
         try:
@@ -81,18 +84,18 @@ class Reviews(ABC):
     ) -> Row:
         """Write the pack, row by row, and return its totals and its folder.
 
-        queries   of objects, people and findings, each in the order of the objects,
-                  and of users
-        made      when and of what it is made
-        is_whole  whether it is of everything
-        history   what access over the months is told from, if it is: months, how many;
-                  last, the day until which; parts, what macros tell a timeline;
-                  not_told, tiers of the pack whose past is not told
-        campaign  its name and deadline, and the day of the pack
+        queries   the queries for objects, people and findings, each in the order of the
+                  objects, and for users; further names as in `Pack.write`
+        made      the time and the source of the pack
+        is_whole  whether the pack covers everything
+        history   the source of the access history, if there is one: months, their
+                  number; last, the last day; parts, the input of a timeline from
+                  macros; not_told, tiers of the pack without a known past
+        campaign  the campaign's name and deadline, and the day of the pack
         """
         rows = self._rows(queries)
         pack = Pack(self.folder, made, is_whole, campaign)
-        # Each has a page, and is held with its totals.
+        # All objects stay in memory, with their totals: each has a page.
         objects = list(rows.pop("objects"))
         months: Iterable[Any] = []
         if history and not history["not_told"]:
@@ -107,8 +110,9 @@ class Reviews(ABC):
     ) -> list[str]:
         """Write the pages of some people, and return their paths.
 
-        queries  of users, people and findings, each in the order of the users
-        made     when and of what they are made
+        queries  the queries for users, people and findings, each in the order of the
+                 users; further names as in `Pack.write_people`
+        made     the time and the source of the pages
         """
         pack = Pack(self.folder, made, campaign=campaign)
         pages = pack.write_people(**self._rows(queries))
@@ -119,7 +123,7 @@ class Reviews(ABC):
 
 
 def first_days(last: date, months: int) -> list[date]:
-    """Return the first days of as many months, the last of them at most this day."""
+    """Return the first days of a number of months, up to the month of a day."""
     count = last.year * 12 + last.month - 1
     return [
         date(each // 12, each % 12 + 1, 1)

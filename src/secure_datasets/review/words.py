@@ -1,4 +1,4 @@
-"""The words of a pack, for a reviewer who has no page of the project."""
+"""The words of a pack, for a reviewer without the project's pages."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ STATUSES = {
         " for a while counts as if it had been there all the time"
     ),
 }
-# These come before an access that nobody has looked at yet.
+# Statuses that are more urgent than an access that nobody has reviewed yet.
 URGENT = ("to be removed", "unreadable", "void", "new since", "overdue")
-# What the help explains beside statuses and findings.
+# The texts of the help, besides statuses and findings.
 TOLD = {
     "days": (
         "The rights are those of the last run. The pack judges them as of a day, which"
@@ -128,7 +128,7 @@ TOLD = {
         " memberships by which they have it."
     ),
 }
-# Each rule: what is found, and what to do.
+# For each rule: the meaning of its finding, and the remedy.
 RULES = {
     "dormant-admin": (
         "Somebody with a global role has not logged in for the number of days at the"

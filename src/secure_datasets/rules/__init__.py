@@ -1,1 +1,1 @@
-"""What the rules of the config mean, beside the SQL that says them."""
+"""Times and readers' attributes in the rules of the config."""

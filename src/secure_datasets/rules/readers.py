@@ -1,7 +1,7 @@
 """Attributes of the reader: `reader.department` is a column of a relation by user.
 
-A rule that names one is true where it is true of one of the user's rows in the
-relation, and null where there is none. It is asked by `exists`, which all engines have.
+A rule that names an attribute is true if it holds for one of the user's rows in the
+relation, and null if the user has no row. Its SQL is `exists`, which all engines have.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def names_reader(expression: Expression) -> bool:
 
 
 def check(expression: Expression) -> None:
-    """Raise a problem at what can't stand beside an attribute of the reader."""
+    """Raise ExpressionProblem for a subquery or lambda beside a reader's attribute."""
     from sqlglot import exp
 
     if names_reader(expression) and expression.tree.find(exp.Query, exp.Lambda):
@@ -31,13 +31,13 @@ def check(expression: Expression) -> None:
 def asked(
     text: str, relation: str, key: str, name: str, user: str, may_be_null: bool
 ) -> str:
-    """Return an expression about the reader as one about a row of a dataset.
+    """Return an expression about the reader, rewritten for a row of a dataset.
 
     relation      SQL for the relation with the attributes
     key           its column with the user
-    name          what the row is called
-    user          SQL for the user who reads
-    may_be_null   whether null is told from false; else it is false
+    name          the name of the row
+    user          SQL for the reader's user id
+    may_be_null   whether a null result stays null; else it is false
     """
     found = expressions.qualified(text, name)
     rows = f"select 1 from {relation} as {READER} where {READER}.{key} = {user}"

@@ -1,7 +1,8 @@
 """When a policy holds: from `valid_from` until `valid_until`, in UTC.
 
-The beginning belongs to the time, the end does not. A day of `valid_from` begins at its
-midnight; a day of `valid_until` belongs to the time, until the midnight that ends it.
+The interval is half-open: the beginning is included, the end is not. A day in
+`valid_from` means its first midnight; a day in `valid_until` is included, up to the
+midnight that ends it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ KEYS = ("valid_from", "valid_until")
 
 
 def bound(key: str, value: Any) -> datetime | None:
-    """Return the moment that `valid_from` or `valid_until` names; none if none."""
+    """Return the moment in `valid_from` or `valid_until`; none if it is no moment."""
     text = str(value)
     read = moment(text.removesuffix("Z") if "T" in text or " " in text else text)
     if read is None or key == "valid_from" or not DAY.fullmatch(text):
@@ -25,14 +26,14 @@ def bound(key: str, value: Any) -> datetime | None:
 
 
 def bounds(policy: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return when a checked policy begins and ends, each as a text without zone."""
+    """Return the beginning and end of a checked policy: texts without zone, or none."""
     return {
         key: str(bound(key, policy[key])) if key in policy else None for key in KEYS
     }
 
 
 def later(text: str, days: int) -> str:
-    """Return the moment so many days after one."""
+    """Return the moment a number of days after a moment."""
     return str(_later(datetime.fromisoformat(text), days))
 
 
@@ -44,7 +45,7 @@ def _later(read: datetime, days: int) -> datetime:
 
 
 def is_in_time(rule: Mapping[str, Any], clock: str) -> str:
-    """Return SQL: whether a rule holds at the moment of a clock; empty if always."""
+    """Return SQL for whether a rule holds at a clock's moment; empty if always."""
     signs = zip(KEYS, (">=", "<"), strict=True)
     return " and ".join(
         f"{clock} {sign} timestamp '{rule[key]}Z'" for key, sign in signs if rule[key]

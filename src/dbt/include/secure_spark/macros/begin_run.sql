@@ -1,7 +1,7 @@
 {#
-    Called before whatever builds a relation: refuses to run beside another run, over what
-    another metastore keeps or another project or target has published, or with only some of
-    the rows over all of them; and clears away what runs that were killed have left behind.
+    Called before a command that builds relations. It fails beside a concurrent run; over the
+    relations of a different metastore, or published by a different project or target; and for a build
+    with only some of the rows over one with all rows. It removes the leftovers of killed runs.
 #}
 {% macro begin_run() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'seed'] -%}
@@ -11,7 +11,10 @@
 {% endmacro %}
 
 
-{# What a run is called, how long it is watched, the schemas that it builds, for which project and which target. #}
+{#
+    The arguments of the adapter's begin_run: the run's name, the seconds to watch its lock, the schemas
+    that it builds, the schemas with stored relations, the models, the project, and the target's schema.
+#}
 {% macro _parts_of_run() %}
     {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed']) | list -%}
     {%- set stored = nodes | selectattr('config.materialized', 'in', ['published_view', 'seed']) -%}

@@ -1,16 +1,20 @@
 {#
-    What comes before a stored relation's new version is written, whichever materialization
-    writes it. dbt lets Python run from a materialization alone, so that the two halves stand
-    around its statement.
+    The steps before a stored relation's new version is written, in every materialization. dbt runs
+    Python only from a materialization, so this half and publish_rows() surround its statement.
 
-    compiled_code  the query, or the Python code; none of a seed
+    compiled_code  the query, or the Python code; none for a seed
 
-    Returns   what publish_rows() takes: version, the table to write; the relation; what the
-              metastore tells of it; how many versions stay; what the raw tables hold; the
-              folders that the version lies in, or none; of how many files it is made, or
-              none where that makes no difference; how its rows are shown in time, or none
-              where they hold always; what it is made of, or none where it is not
-              to be kept; and the published version that stays, if the new one would be the same
+    Returns   the argument of publish_rows():
+              version     the table to write
+              relation    the relation
+              definition  the metastore's description of the relation
+              to_keep     the number of versions that stay
+              raw         the state of the raw tables
+              folders     the folders of the version; none for one
+              files       the number of its files; none if it makes no difference
+              in_time     the rule that shows its rows in time; none if they always hold
+              made_of     the inputs of the version; none if they are unknown or must not keep a version
+              kept        the published version that stays, if the new one would be the same
 #}
 {% macro begin_version(compiled_code=none) %}
     {%- if config.get('location_root') -%}
@@ -20,10 +24,10 @@
         ) -%}
     {%- endif -%}
     {%- set target_relation = this.incorporate(type='view') -%}
-    {#- They may write what the query reads, raw tables among it. -#}
+    {#- The hooks may write relations that the query reads, also raw tables. -#}
     {% do run_hooks(pre_hooks) %}
-    {#- Before the raw tables are asked for what they hold: what is written to them from here on, until
-        the version is there, is not in what it was made of. -#}
+    {#- Before the read of the raw tables' state: files that are written between here and the end of
+        the version are not among its inputs. -#}
     {%- set raw_files = adapter.files_of_sources(graph, model) -%}
     {%- set begun = {
         'relation': target_relation,

@@ -1,16 +1,16 @@
 {#
-    Called after a run: fails if a view does not show what it was switched to, writes the
-    published state as a file beside the versions, drops the versions that are no longer kept,
-    and lets the next run begin. What was not switched to the new state whole gets the status
-    that `vars: {stayed: warn}` names, warn or error. Names the other views that show the rows
-    and rights of before.
+    Called after a run: fails if a view does not show its new query, writes the published state as a
+    file beside the versions, drops the versions that are no longer kept, and lets the next run
+    begin. A relation that did not switch to the new state whole gets the status
+    in `vars: {stayed: warn}`, warn or error. A warning names every further view that still shows the
+    former rows and rights.
 
     results  the results of on-run-end
 #}
 {% macro end_run(results) %}
     {%- if execute -%}
         {%- set builds = flags.WHICH in ['build', 'run', 'seed'] -%}
-        {#- Before the versions are dropped that they are told by. -#}
+        {#- Before the drop of the versions that identify them. -#}
         {%- set left = adapter.views_left_behind(graph, results) if builds else {} -%}
         {%- set failed = results | rejectattr('status', 'in', ['success', 'warn']) | map(attribute='node.relation_name') -%}
         {%- do adapter.mark_what_stayed(results, adapter.end_run(failed | select('string') | list, graph), var('stayed', 'warn')) -%}

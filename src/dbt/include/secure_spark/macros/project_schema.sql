@@ -1,4 +1,4 @@
-{# The schema of what is the project's as a whole: the target's, or with `as_of` its past state's. #}
+{# The schema of the objects of the whole project: the target's, or with `as_of` its past state's. #}
 {% macro project_schema() -%}
     {{ return(adapter.schema_name(target.schema, var('as_of', none), var('before', none), var('after', none))) }}
 {%- endmacro %}

@@ -1,9 +1,9 @@
 {#
-    What comes after a stored relation's new version is written: points the view of the node's
-    name at it, with statistics, grants and hooks.
+    The steps after a stored relation's new version is written: points the view of the node's name at
+    it, with statistics, grants and hooks.
 
-    begun  what begin_version() returned
-    sql    the query that was written; none of a seed
+    begun  the result of begin_version()
+    sql    the query of the version; none for a seed
 #}
 {% macro publish_rows(begun, sql=none) %}
     {%- if config.get('statistics') and not begun.kept -%}
@@ -13,10 +13,10 @@
     {%- endif -%}
 
     {%- if begun.kept -%}
-        {#- The same rows, read from what the raw tables hold now. -#}
+        {#- The same rows, read from the present state of the raw tables. -#}
         {% do adapter.check_lock() %}
         {% do adapter.record_version(graph, model, begun.kept, begun.raw, sql) %}
-        {#- Equal rows may lie in other files now. -#}
+        {#- Equal rows may be in different files now. -#}
         {% do adapter.note_files(graph, model, begun.kept, begun.made_of) %}
     {%- else -%}
         {% do adapter.record_version(graph, model, begun.version, begun.raw, sql) %}

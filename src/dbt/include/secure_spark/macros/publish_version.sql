@@ -3,9 +3,9 @@
 
     target_relation  the view that readers know
     version          the table to publish, named by version_relation()
-    definition       what the metastore tells of the view; none if it does not exist
-    to_keep          how many versions stay, this one included
-    shape            the folders that the version lies in, or how its rows are shown in time; or none
+    definition       the metastore's description of the view; none if it does not exist
+    to_keep          the number of versions that stay, this one included
+    shape            the folders of the version, or the rule that shows its rows in time; or none
 #}
 {% macro publish_version(target_relation, version, definition, to_keep, shape=none) %}
     {%- call statement('publish_version') -%}

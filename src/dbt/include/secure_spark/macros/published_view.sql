@@ -1,25 +1,25 @@
 {#
     Builds the result as a new immutable table, named by version, and then points the view
-    of the model's name at it in one step: a reader meets the old rows or the new
+    of the model's name at it in one step: a reader sees the old rows or the new
     ones, never a missing or half-written relation. Serves SQL and Python models.
 
-    versions_to_keep  how many versions stay, the published one included (default 2): a
-                      reader that started on the one before can finish
-    cluster_by        columns by which a version's rows are brought together and sorted
-    folders           of how many folders a version is made, by the first of these columns,
-                      so that a secure dataset reads those of its user's keys alone: a
-                      number, or auto, by the rows of the version before; without it, of one
-    folders_by        by which key, where the value of the first of these columns decides it:
-                      a column for each value
-    keep_unchanged    whether the version stays where nothing has changed that the rows depend on.
-                      The rows then depend on no variable of the session
+    versions_to_keep  the number of versions that stay, the published one included (default 2):
+                      a reader that started on the version before can finish
+    cluster_by        columns that group and sort a version's rows
+    folders           the number of folders of a version, by the first column of cluster_by, so
+                      that a secure dataset reads only the folders of its user's keys: a number,
+                      or auto, by the rows of the version before; without it, one folder
+    folders_by        the key of the folders, if the value of the first column of cluster_by decides
+                      it: a column for each value
+    keep_unchanged    whether the version stays if no input of its rows has changed. The rows
+                      then depend on no variable of the session
     in_time           whether the rows hold for a time, by `holds_from` and `holds_until`: the view
-                      shows those that hold when it is read. Or the name of a flag, which is true
-                      while a row holds
-    statistics        columns whose values are counted, so that a query that asks for one
-                      of them is known to be small; with cluster_by, the files are few,
-                      since each costs that query some time
-    persist_docs      the relation's description as its comment; none of columns
+                      shows the rows that hold at the moment of reading. Or the name of a flag, which
+                      is true while a row holds
+    statistics        columns whose values are counted, so that Spark knows that a query for one
+                      value is small; with cluster_by, the files are few, since each costs that
+                      query some time
+    persist_docs      the relation's description as its comment; no comments on columns
     file_format, contract, grants as for dbt-spark's table
 #}
 {% materialization published_view, adapter='secure_spark', supported_languages=['sql', 'python'] %}
@@ -55,8 +55,8 @@ select {{ '/*+ repartition(' ~ files ~ ', ' ~ columns | join(', ') ~ ') */ ' if 
 
 
 {#
-    The statement that writes a version in folders, as dbt-spark's `create_table_as` does
-    without: the column of the folders is no column of the contract.
+    The statement that writes a version in folders, like dbt-spark's `create_table_as` without
+    folders: the column of the folders is no column of the contract.
 #}
 {% macro _version_in_folders(version, compiled_code, folders) -%}
 {%- set query = compiled_code -%}

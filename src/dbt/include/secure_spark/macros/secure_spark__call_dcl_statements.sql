@@ -1,6 +1,6 @@
 {#
-    Grants and revokes, in place of dbt-spark's macro: each only while this run holds the
-    lock, whichever materialization asks for it.
+    Runs grants and revokes, in place of dbt-spark's macro: each only while this run holds the
+    lock, in every materialization.
 
     dcl_statement_list  the statements
 #}

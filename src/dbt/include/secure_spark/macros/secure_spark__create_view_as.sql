@@ -1,17 +1,18 @@
 {#
     Creates a view that reads the versions of its parents by name, in place of dbt-spark's
-    macro: what the parents published together is seen together, from the one statement on
-    that alters the view. The versions that the view read before stay until it is altered
-    again. A view with `reads_latest: true` reads its parents by their published names: what
-    they publish is in force at its next read, without a run of the view. So is what a seed
-    with `reads_latest: true` publishes, in every view. A view with `inline_views: true` has
-    the queries of the views that it names in their place.
+    macro: one statement alters the view, and from then on it shows the rows that its parents
+    published together. The versions that the view read before stay until it is altered again.
 
-    A view whose versions were read from the raw tables at several moments would show rows of
-    one under the rights of another. With `narrowing`, which names its unique_key and what its
-    rows_from are, it shows the rows of before to those who may see them before and now; any
-    other view stays as it was. What a data test stores as a view is dbt-spark's: no run has
-    begun.
+    reads_latest: true   a view reads its parents by their published names, so that a new version
+                         takes effect at the next read, without a run of the view. On a seed: every
+                         view reads this seed so.
+    inline_views: true   the view contains the queries of the views that it names
+
+    A view whose versions were read from the raw tables at several moments would show the rows of
+    one moment under the rights of a different one. With `narrowing`, which has its unique_key and
+    its rows_from, it shows the former rows to users who may see them both before and now; without
+    it, the view stays as it was. dbt-spark's macro creates the view that stores the result of a data
+    test: no run has begun.
 
     relation  the view
     sql       its compiled query

@@ -1,4 +1,4 @@
-{# What stands in the place of a view is not this project's, and is not dropped for it. #}
+{# Fails if a relation with the view's name is not this project's: it is not dropped for the view. #}
 {% macro secure_spark__handle_existing_table(full_refresh, old_relation) -%}
     {%- do adapter.definition_of(old_relation) -%}
 {%- endmacro %}

@@ -12,7 +12,7 @@
         {{ _write_seed_version(begun.version) }}
     {%- endcall -%}
     {{ publish_rows(begun) }}
-    {# dbt loads what is stored under this name. #}
+    {# dbt loads the result with this name. #}
     {% do store_result('agate_table', response='OK') %}
 
     {{ return({'relations': [begun.relation]}) }}

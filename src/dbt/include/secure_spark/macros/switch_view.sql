@@ -1,13 +1,13 @@
 {#
-    The statement that lets a view show another query. A view that exists is altered, which
-    is one step in the metastore: `create or replace view` drops it and creates it again, and
-    a reader in between finds none. The versions that stay are named first, and with them the
-    description is written, if `persist_docs` asks for it.
+    The statement that switches a view to a new query. It alters an existing view, which is one
+    step in the metastore: `create or replace view` drops it and creates it again, and a reader in
+    between finds none. A first statement names the versions that stay, and writes the description
+    if `persist_docs` requires it.
 
     relation    the view
-    definition  what the metastore tells of it; none if it does not exist
+    definition  the metastore's description of the view; none if it does not exist
     query       the query
-    kept        the versions that stay beside those that the query reads
+    kept        the versions that stay besides the versions in the query
 #}
 {% macro switch_view(relation, definition, query, kept) %}
     {%- set query = adapter.in_its_catalog(graph, query) -%}
@@ -20,11 +20,11 @@
         ) %}
     {%- endif -%}
     {%- if definition -%}
-        {#- There is no clause for the comment of a view that exists, only this property. -#}
+        {#- No clause sets the comment of an existing view, only this property. -#}
         {%- set had_one = '\nComment: ' in definition -%}
         {%- set properties = [kept_versions] + (["'comment' = " ~ (comment or "''")] if comment or had_one else []) -%}
         {% do run_query('alter view ' ~ relation ~ ' set tblproperties (' ~ properties | join(', ') ~ ')') %}
-        {#- Over a server that takes a second, and what is suspended then must not go on. -#}
+        {#- Over a server that takes a second, and a run that was suspended meanwhile must not go on. -#}
         {% do adapter.check_lock() %}
 alter view {{ relation }} as
 {{ query }}

@@ -1,4 +1,4 @@
-{# How many versions of a relation stay, the published one included: its config, checked. #}
+{# The number of versions of a relation that stay, the published one included: its config, checked. #}
 {% macro versions_to_keep() %}
     {%- set to_keep = config.get('versions_to_keep', 2) -%}
     {%- if to_keep is not integer or to_keep < 1 -%}

@@ -2,9 +2,9 @@
     The Python that runs a compiled model and writes its result as a version.
 
     relation       the version's table
-    compiled_code  the model's code, with what dbt adds to it
-    folders        the folders that the version lies in, or none
-    files          of how many files it is made, or none
+    compiled_code  the model's code, with dbt's additions
+    folders        the folders of the version, or none
+    files          the number of its files, or none
 #}
 {% macro write_python_version(relation, compiled_code, folders=none, files=none) -%}
 {%- set columns = config.get('cluster_by') -%}
