@@ -1,8 +1,8 @@
-"""Say which folder of Spark's is full or can't be written, in place of the JVM's stack.
+"""Report which folder of Spark's is full or read-only, in place of the JVM's stack.
 
-What the engine tells of a full or read-only disk differs with the moment: a library
-that can't be unpacked, a metastore that can't be instantiated, a folder that can't be
-made. So the folders that the profile names are tried.
+The engine's error for a full or read-only disk differs with the moment: a library that
+can't be unpacked, a metastore that can't be instantiated, a folder that can't be made.
+So this module tries to write to the folders that the profile names.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ WAREHOUSE = "the warehouse"
 # With less left than this nothing can be built.
 TRIED_BYTES = 1024 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT)
-# How Java tells it; a write that failed may have been cleared away by now.
+# Java's messages count even if the disk has space again after the failed write.
 FULL_IN_JAVA = ("No space left on device", "Disk quota exceeded")
 READ_ONLY_IN_JAVA = ("Read-only file system",)
 # A file or folder in its messages.
 NAMED_IN_JAVA = re.compile(r"file:(/[^\s,;:()\[\]'\"]+)")
 REPAIRS = "then run the same command again, which repairs what this one has left."
 TEMPORARY = "the temporary folders of driver, server and executors"
-# SQLSTATE classes of what is wrong with a query or a value, whatever the disk.
+# SQLSTATE classes of errors in a query or a value, unrelated to the disk.
 SQLSTATE = re.compile(r"SQLSTATE: (\w{5})")
 ABOUT_THE_QUERY = ("42", "22", "21", "P0")
 
 
 def folders(parameters: dict[str, Any]) -> dict[Path, str]:
-    """Return the local folders that a session writes to, and what names each."""
+    """Return the local folders that a session writes to, each with its name."""
     java_options = str(parameters.get("spark.driver.extraJavaOptions", ""))
     metastore = str(parameters.get("spark.hadoop.javax.jdo.option.ConnectionURL", ""))
     named = [
@@ -55,14 +55,14 @@ def folders(parameters: dict[str, Any]) -> dict[Path, str]:
 
 
 def nearest(folder: Path) -> Path:
-    """Return what there is of a path."""
+    """Return the longest part of a path that exists."""
     while not os.path.lexists(folder):
         folder = folder.parent
     return folder
 
 
 def trouble(folder: Path) -> OSError | None:
-    """Return why nothing can be written in a folder that is there or is to be made."""
+    """Return why a folder, existing or to be made, can't be written; None if it can."""
     try:
         with tempfile.TemporaryFile(dir=nearest(folder), buffering=0) as file:
             written = file.write(b"\1" * TRIED_BYTES)
@@ -75,7 +75,7 @@ def trouble(folder: Path) -> OSError | None:
 
 
 def sentence(folder: Path, name: str, failure: OSError) -> str:
-    """Say what is wrong with a folder, and what to do."""
+    """Return a message with a folder's trouble and its remedy."""
     if failure.errno in FULL:
         return f"The disk of {name} is full ({folder}): free space there, {REPAIRS}"
     return (
@@ -87,7 +87,7 @@ def sentence(folder: Path, name: str, failure: OSError) -> str:
 def told_of_folders(
     parameters: dict[str, Any], but: Collection[str] = ()
 ) -> str | None:
-    """Say what is wrong with the first folder that can't be written, if one can't."""
+    """Return a message about the first unwritable folder; None if all are writable."""
     for folder, name in folders(parameters).items():
         if name not in but and (failure := trouble(folder)):
             return sentence(folder, name, failure)
@@ -95,7 +95,7 @@ def told_of_folders(
 
 
 def told_of_disk(failure: BaseException, parameters: dict[str, Any]) -> str | None:
-    """Say that the disk is why something failed, if it is."""
+    """Return a message about the disk if it caused a failure; None if not."""
     state = getattr(failure, "getSqlState", lambda: None)()
     if not state and (named_state := SQLSTATE.search(str(failure))):
         state = named_state[1]
@@ -107,7 +107,7 @@ def told_of_disk(failure: BaseException, parameters: dict[str, Any]) -> str | No
     text = f"{failure}\n{getattr(failure, '_stackTrace', '')}"
     named = sorted(set(map(Path, NAMED_IN_JAVA.findall(text))))
     if "spark.remote" not in parameters:
-        # A schema may lie elsewhere than in the warehouse.
+        # A schema may lie outside the warehouse.
         for path in map(nearest, named):
             if met := trouble(path):
                 return sentence(path, "a folder of Spark's", met)

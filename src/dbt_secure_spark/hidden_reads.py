@@ -1,7 +1,7 @@
-"""What a Python model may read without naming it, by its code alone.
+"""Detect code of a Python model that may read something without naming it.
 
-The code is taken at its word only if it keeps to modules that read nothing, and calls
-nothing that finds a function by a text.
+Code is trusted only if it imports only modules that read nothing, and calls nothing
+that finds a function by a text.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import ast
 import importlib
 from types import ModuleType
 
-# Modules that read nothing, except by the names below. Others than Python's own change
-# with each release.
+# Modules that read nothing, except by the names below. `LIBRARIES` are not part of
+# Python, and change with each release.
 LIBRARIES = {"networkx", "numpy", "pandas"}
 MODULES = LIBRARIES | {
     *("__future__", "collections", "dataclasses", "datetime", "decimal", "enum"),
@@ -19,18 +19,18 @@ MODULES = LIBRARIES | {
     *("pyspark.sql", "pyspark.sql.functions", "pyspark.sql.types"),
     "pyspark.sql.window",
 }
-# Functions by which code gets at what it doesn't name.
+# Functions that reach objects that the code doesn't name.
 HIDING = {
     *("__import__", "breakpoint", "compile", "delattr", "eval", "exec", "getattr"),
     *("globals", "input", "locals", "memoryview", "open", "setattr", "vars"),
 }
-# Attributes by which code reads files without a reader of Spark's, beside read_...,
-# or gets at other code.
+# Attributes that read files without a reader of Spark's, beside read_..., or that reach
+# foreign code.
 READING = {
     *("DataFrameReader", "DataStreamReader", "SparkContext", "context"),
     *("createExternalTable", "createTable", "ctx", "pipe", "registerJavaFunction"),
     *("registerJavaUDAF", "sparkContext"),
-    # Texts of its own become SQL, or code.
+    # These run a text as SQL or code.
     *("eval", "get_type_hints", "pandas_api", "query"),
     *("DataSource", "ExcelFile", "HDFStore", "fromfile", "fromregex", "genfromtxt"),
     *("load", "loadtxt", "memmap"),
@@ -40,7 +40,7 @@ READING = {
 
 
 def first_that_hides(tree: ast.Module) -> ast.AST | None:
-    """Return the first part of the code that may read what it doesn't name, if any."""
+    """Return the first part of the code that may read something unnamed, if any."""
     modules = _modules(tree)
     return next((node for node in ast.walk(tree) if _hides(node, modules)), None)
 
@@ -63,7 +63,7 @@ def _modules(tree: ast.AST) -> dict[str, ModuleType]:
 
 
 def _hides(node: ast.AST, modules: dict[str, ModuleType]) -> bool:
-    """Say whether a part of the code may read what it doesn't name."""
+    """Return whether a part of the code may read something that it doesn't name."""
     if isinstance(node, ast.Import):
         return any(alias.name not in MODULES for alias in node.names)
     if isinstance(node, ast.ImportFrom):
@@ -97,7 +97,7 @@ def _module_of(node: ast.AST, modules: dict[str, ModuleType]) -> ModuleType | No
 
 
 def _leads_away(module: ModuleType, name: str) -> bool:
-    """Say whether an attribute reads, or is no allowed module, or is not there."""
+    """Return whether an attribute reads, is missing or is no allowed module."""
     if name in READING or name.startswith(("_", "read_")):
         return True
     of_name = f"{module.__name__}.{name}"
@@ -109,7 +109,7 @@ def _leads_away(module: ModuleType, name: str) -> bool:
 
 
 def _imported(name: str) -> ModuleType:
-    """Return an allowed module; an empty one if it is on the cluster alone."""
+    """Return an allowed module; an empty one if only the cluster has it."""
     try:
         return importlib.import_module(name)
     except ImportError:

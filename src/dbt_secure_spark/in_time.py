@@ -1,13 +1,13 @@
-"""Versions whose rows hold for a time: which of them a view shows at a moment.
+"""Show the rows of a version that hold at the moment of reading.
 
-A version with the columns `holds_from` and `holds_until` has all rows, whatever the
-moment at which it is written. Its view shows those that hold when it is read, without
-these columns. So a row begins and ends to be shown without a run. A stored model with
-the setting `in_time` reads the whole versions of others that have it, and hands the two
-columns on.
+A version with the columns `holds_from` and `holds_until` has all rows, independent of
+the moment at which it is written. Its view shows the rows that hold when it is read,
+without these columns. So a row appears and disappears without a run. A stored model
+with the setting `in_time` reads the whole versions of its parents with this setting,
+and passes the two columns on.
 
-The setting may be the name of a column instead, a flag. Then the view shows each row,
-and the flag is true while the row holds.
+The setting may be the name of a flag column instead. Then the view shows every row, and
+the flag is true while the row holds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHOWN = re.compile(
 class InTime:
     """How a view shows the rows of a version that hold for a time.
 
-    flag   the column that is true while a row holds; none where the row is left out
+    flag   the column that is true while a row holds; None if such rows alone are shown
     clock  SQL for the moment of reading
     """
 
@@ -52,13 +52,13 @@ class InTime:
 
     @classmethod
     def read(cls, definition: str | None) -> InTime | None:
-        """Return how a view shows its version, by what the metastore tells of it."""
+        """Return how a view shows its version, from its definition in the metastore."""
         found = SHOWN.search(definition or "")
         return cls(found["flag"], found["clock"]) if found else None
 
 
 def holds_in_time(nodes: Mapping[str, Any], node: Mapping[str, Any]) -> bool:
-    """Say whether the rows of a node hold for a time: its own, or what it reads."""
+    """Return whether a node's rows hold for a time, by its own or its parents' flag."""
     setting = node["config"].get("in_time")
     if isinstance(setting, str):
         return True
@@ -74,7 +74,7 @@ def without_shown(sql: str) -> str:
 
 
 def of_columns(columns: Collection[str], clock: str = NOW) -> InTime | None:
-    """Return how a version with such columns is shown; None if its rows hold always."""
+    """Return how a version with these columns is shown; None if rows always hold."""
     if not {FROM, UNTIL} <= {*columns}:
         return None
     return InTime("is_live" if "is_live" in columns else None, clock)

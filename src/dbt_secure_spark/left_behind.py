@@ -1,4 +1,4 @@
-"""What a run tells machines and people of the views that don't show the new state."""
+"""Report the views that don't show a run's new state, to machines and people."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ logger = AdapterLogger("Spark")
 def mark_what_stayed(
     adapter: SparkAdapter, results: list[Any], stayed: dict[str, str], level: str
 ) -> None:
-    """Give the results of what was not switched whole the status `warn` or `error`.
+    """Set the results of nodes that were not switched whole to `warn` or `error`.
 
-    dbt writes them to run_results.json and prints their messages last of all. Its
-    materializations know only success and errors that skip what is below, which has to
-    be narrowed too; so the status is set when all nodes have run. With --warn-error a
-    warning is an error. What failed before it was switched keeps its own error.
+    dbt writes them to run_results.json and prints their messages last of all. A dbt
+    materialization can only succeed, or fail and skip its descendants, which have to be
+    narrowed too; so the status is set when all nodes have run. With --warn-error a
+    warning is an error. A node that failed before its switch keeps its own error.
 
-    stayed  a sentence for each node, by its unique_id
+    stayed  a message for each node, by its unique_id
     """
     options = get_flags()
     told = getattr(options, "WARN_ERROR_OPTIONS", None)
@@ -54,9 +54,9 @@ def views_left_behind(
 ) -> dict[str, list[str]]:
     """Return the views that a run has left on rows or rights that it has moved.
 
-    `not_run` are those that it did not run. `over_others` are those that it ran over
-    one that it did not: each with these. What stayed or failed is in neither: dbt says
-    so by itself.
+    `not_run` lists the views that the run skipped. `over_others` lists the views that
+    it built over skipped views, each followed by the skipped inputs. Views that stayed
+    or failed are in neither: dbt reports them by itself.
     """
     run = getattr(adapter, "dbt_run", None)
     if run is None:
@@ -72,7 +72,7 @@ def views_left_behind(
     candidates = behind(graph, built)
     left = _views(graph, candidates, built, said)
     if left:
-        # What no view behind reads is not compared.
+        # Only nodes that a view behind reads are compared.
         above = {parent for each in candidates for parent in _ancestors(graph, each)}
         unmoved = _unmoved(adapter, graph, run, built & above)
         candidates = behind(graph, built, built - unmoved)
@@ -101,15 +101,17 @@ def _views(
 def behind(
     graph: dict[str, Any], built: set[str], moved: set[str] | None = None
 ) -> set[str]:
-    """Return the models that don't show what was built.
+    """Return the models that don't show the nodes that were built.
 
-    A view reads its versions by name, so it does not show rows built without it; nor
-    those that something between was not built from. Never behind are: a view that reads
-    what is published latest; a view, of one state or not, whose seed is read so; and a
-    plain view over a view that was built.
+    A view reads its versions by name, so it does not show rows built without it, nor
+    rows that a node in between was not built from. Never behind are:
+
+    - a view that reads the latest published state;
+    - a view, of one state or not, over a seed that is read as the latest;
+    - a plain view over a view that was built.
 
     built  the nodes that were built
-    moved  those of them that show something else than before; without it, all
+    moved  the built nodes that show a new state; by default, all
     """
     moved = built if moved is None else moved
     nodes = graph["nodes"]
@@ -119,7 +121,7 @@ def behind(
         for key, node in nodes.items()
         if node["resource_type"] == "model" and node["config"]["materialized"] == "view"
     }
-    # Of what is read as it is latest, a view of one state reads seeds alone so.
+    # A view of one state reads only seeds in their latest state.
     seeds = {key for key in latest if nodes[key]["resource_type"] == "seed"}
     models = {
         key: parents_that_are_built(graph, node)
@@ -129,7 +131,7 @@ def behind(
         and key not in latest
     }
     found: set[str] = set()
-    # In whatever order the graph has them: until a round finds no more.
+    # The graph has no order: repeat until a round adds nothing.
     while True:
         more = set()
         for key, parents in models.items():
@@ -149,7 +151,7 @@ def behind(
 
 
 def parents_that_are_built(graph: dict[str, Any], node: dict[str, Any]) -> set[str]:
-    """Return what a model reads, and what the ephemeral ones among it read."""
+    """Return a model's parents, each ephemeral one replaced by its own parents."""
     found: set[str] = set()
     for unique_id in node["depends_on"].get("nodes", ()):
         parent = graph["nodes"].get(unique_id)
@@ -173,10 +175,9 @@ def _ancestors(graph: dict[str, Any], unique_id: str) -> set[str]:
 def _unmoved(
     adapter: SparkAdapter, graph: dict[str, Any], run: Run, built: Iterable[str]
 ) -> set[str]:
-    """Return the nodes that show, after this run has built them, what they showed.
+    """Return the nodes that this run has built and that show the same as before.
 
-    A view may have been left on an older version by an earlier run: then that version
-    counts, too.
+    If an earlier run has left a view on an older version, that version counts, too.
     """
     pairs: dict[str, set[tuple[str, str]]] = {}
     read: dict[str, set[str]] = {}
@@ -200,7 +201,7 @@ def _unmoved(
     try:
         equal = _equal_pairs(adapter, set().union(*pairs.values()))
     except DbtRuntimeError as failure:
-        # Then all of it may have moved.
+        # Every node with traded versions may have moved.
         logger.debug(str(failure))
         return {unique_id for unique_id, traded in pairs.items() if not traded}
     return {unique_id for unique_id, traded in pairs.items() if traded <= equal}
@@ -209,7 +210,7 @@ def _unmoved(
 def _versions_traded(before: str, now: str) -> set[tuple[str, str]] | None:
     """Return the versions that a view read before and reads now, in pairs.
 
-    None where anything else of its query is another one.
+    None if its query differs in anything else.
     """
     query = now.rpartition(" kept_versions=")[0]
     old, new = versions_read(before), versions_read(now)
@@ -233,7 +234,7 @@ def _without_versions(text: str) -> str:
 def _equal_pairs(
     adapter: SparkAdapter, pairs: set[tuple[str, str]]
 ) -> set[tuple[str, str]]:
-    """Return those pairs of versions that hold the same rows."""
+    """Return the pairs of versions that hold the same rows."""
     versions = sorted({each for old, new in pairs if old != new for each in (old, new)})
     if not versions:
         return pairs

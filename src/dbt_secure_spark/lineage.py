@@ -1,6 +1,6 @@
-"""What relations are made of, by dbt's graph and by what is published.
+"""Find the inputs of relations, in dbt's graph and in the published state.
 
-Knows neither dbt nor Spark: the published state answers by it, too.
+Imports neither dbt nor Spark: the published state uses it, too.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ STORED = ("published_view", "seed")
 
 
 def digest_of_code(code: str) -> str:
-    """Return what tells a model's code from other code."""
+    """Return a digest of a model's code."""
     return hashlib.sha256(code.strip().encode()).hexdigest()
 
 
 def relation_of(node: dict[str, Any]) -> str:
-    """Return a node's or source's relation as the metastore calls it; or nothing."""
+    """Return a node's or source's relation as in the metastore; empty if none."""
     return (node.get("relation_name") or "").replace("`", "").lower()
 
 
 def may_name(graph: dict[str, Any], node: dict[str, Any], is_inlined: bool) -> set[str]:
-    """Return the nodes that a view's query may name, by itself or by what is put in."""
+    """Return the nodes that a view's query may name, itself or in inlined queries."""
     found = {node["unique_id"]}
     for unique_id in node["depends_on"].get("nodes", ()):
         found.add(unique_id)
@@ -43,7 +43,7 @@ def may_name(graph: dict[str, Any], node: dict[str, Any], is_inlined: bool) -> s
 
 
 def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """Return the raw tables that a node reads, also through what is no version."""
+    """Return the raw tables that a node reads, also through views and ephemerals."""
     found = {}
     for unique_id in node["depends_on"].get("nodes", ()):
         if source := graph["sources"].get(unique_id):
@@ -57,11 +57,12 @@ def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
 def read_unbuilt(
     graph: dict[str, Any], selected: Collection[str]
 ) -> dict[str, list[str]]:
-    """Return what models of a run read and it does not build, each with its readers.
+    """Return the nodes that a run's models read but the run skips, with their readers.
 
-    A raw table counts where a seed loads it. An ephemeral model has no relation: its
-    query stands in those of its readers. A model with `meta: {reads_rows: false}` has
-    the names of others in its texts alone. A data test may look first what is there.
+    A raw table counts if a seed loads it. An ephemeral model has no relation: its query
+    is part of its readers' queries. A model with `meta: {reads_rows: false}` only
+    mentions relations in its texts. Data tests do not count: they may check first
+    whether a relation exists.
 
     selected  the unique ids of the nodes that the run builds and tests
     """
@@ -93,7 +94,7 @@ def _reads_rows(node: dict[str, Any]) -> bool:
 
 
 def relation_of_version(version: str) -> str:
-    """Return the stored relation that a version is of."""
+    """Return a version's stored relation."""
     schema, name = version.split(".")
     return f"{schema.removesuffix(SUFFIX)}.{VERSION.sub('', name)}"
 
@@ -105,7 +106,7 @@ def run_of_version(version: str) -> str:
 
 
 def ancestors_of_names(graph: dict[str, Any], names: set[str]) -> set[str]:
-    """Return the nodes of relations, and all that these are made of."""
+    """Return the nodes of relations, and all their ancestors."""
     left = [key for key, node in graph["nodes"].items() if relation_of(node) in names]
     found: set[str] = set()
     while left:
@@ -119,7 +120,7 @@ def ancestors_of_names(graph: dict[str, Any], names: set[str]) -> set[str]:
 def versions_shown(
     graph: dict[str, Any], published: Published, names: set[str]
 ) -> list[str]:
-    """Return the versions that relations show, through views at any distance too."""
+    """Return the versions that relations show, also through views at any depth."""
     found = set(names)
     for node in graph["nodes"].values():
         if relation_of(node) in found and node["config"]["materialized"] == "view":
@@ -141,7 +142,7 @@ def versions_shown(
 def staged_above(
     graph: dict[str, Any], published: Published, names: Collection[str]
 ) -> list[str]:
-    """Return the staged versions that relations are made of, at any distance."""
+    """Return the staged versions among the ancestors of relations, at any depth."""
     above = ancestors_of_names(graph, set(names))
     return [
         version
@@ -156,12 +157,15 @@ def staged_above(
 def made_since(
     graph: dict[str, Any], published: Published, names: Collection[str]
 ) -> dict[str, list[str]]:
-    """Return what was made anew since relations were made, which are of before then.
+    """Return the inputs made anew since relations were made, and the stale relations.
 
-    `tables` are the raw tables of which other rows are staged. `stored` are further
-    stored relations of which one of these shows an older version, and seeds among these
-    that were loaded since. `of_before` are those that don't know of it. `not_built`
-    are those that are not there. What versions were read from must be loaded.
+    - `tables`: the raw tables with different rows staged since.
+    - `stored`: further stored relations that the relations show in an older version,
+      and seeds among the relations that were loaded since.
+    - `of_before`: the stale relations.
+    - `not_built`: the relations that are missing.
+
+    The raw reads of the versions must be loaded.
     """
     staged = staged_above(graph, published, names)
     shown = {name: versions_shown(graph, published, {name}) for name in names}
@@ -187,7 +191,7 @@ def made_since(
             }
             relation = relation_of_version(version)
             made = set()
-            # What its raw tables tell of is told by their names.
+            # A change of its raw tables is reported by their names.
             if not changed and published.version_of(relation) not in (None, version):
                 made.add(relation)
             if newer_seeds := {

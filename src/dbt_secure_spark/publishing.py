@@ -864,10 +864,10 @@ def leave_run(adapter: SparkAdapter) -> None:
 def raw_tables_of(
     adapter: SparkAdapter, graph: dict[str, Any], relations: list[Any]
 ) -> list[dict[str, Any]]:
-    """Return which raw rows some stored relations were read from, as published now.
+    """Return the raw readings behind some stored relations, as published now.
 
-    One row for each raw table and reading: `table`, `read_at` and `newest`, in
-    microseconds since 1970.
+    One row for each raw table and reading: `table`; `read_at` and `newest`, in
+    microseconds since 1970; `read`, the `RawRead` itself.
     """
     published = published_by(adapter, graph)
     return readings_of(
@@ -1115,7 +1115,7 @@ def rows_before(adapter: SparkAdapter, node: dict[str, Any]) -> int | None:
 
 
 def rows_in(adapter: SparkAdapter, version: str) -> int:
-    """Return how many rows a version has: Parquet's files tell, and no row is read."""
+    """Return how many rows a version has, as Spark counts them."""
     return int(rows_of(adapter, f"select count(*) from {version}")[0][0])
 
 

@@ -1,4 +1,4 @@
-"""Which relations a query reads, and other queries in the place of some of them."""
+"""Find the relations that a query reads, and replace some of them by queries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Table functions that read no relation.
 READ_NOTHING = {"explode", "explode_outer", "inline", "inline_outer", "json_tuple"}
 READ_NOTHING |= {"posexplode", "posexplode_outer", "range", "stack"}
-# What a Python model hands texts to that Spark reads, and the query that each makes.
+# Functions of Python models whose texts Spark runs, and the query that each makes.
 QUERIES = {
     "call_function": "select {}()",
     "call_udf": "select {}()",
@@ -31,22 +31,22 @@ QUERIES = {
     "table": "select * from {}",
     "where": "select {}",
 }
-# Those that are functions, and may be called by their name alone.
+# The keys of `QUERIES` that are functions, and may be called without an object.
 FUNCTIONS = {"call_function", "call_udf", "expr"}
-# Where a column may stand in the text's place.
+# The keys of `QUERIES` that also take a column in place of the text.
 TAKE_COLUMNS = {"filter", "where"}
-# What reads files, streams and table functions, of a session.
+# Attributes of a session that read files, streams and table functions.
 READERS = {"read", "readStream", "sparkContext", "tvf"}
 TEMPORARY_VIEW = re.compile(r"create(OrReplace)?(Global)?TempView")
-# What rows for everyone are rendered with, word by word.
+# The rendered words of rows for everyone.
 OF_NOBODY = ["cast", "(", "null", "as", "bigint", ")", "as", "user_id"]
-# A text, raw ones among them, a name or the beginning of a comment, as Spark's lexer
-# takes a query apart. What reads the config's expressions refuses comments, and signs
-# that it does not know; a view may have any.
+# The pieces of a query in Spark's lexer: texts, raw or not, names, signs and the
+# beginnings of comments. The reader of the config's expressions refuses comments and
+# unknown signs; a view may have any.
 PIECE = re.compile(
     "|".join(
         (
-            # A backslash before its end takes the next line in.
+            # A backslash at its end continues the comment on the next line.
             r"(?P<line>--(?:\\\n|[^\r\n])*)",
             r"(?P<hint>/\*\+)",
             r"(?P<comment>/\*)",
@@ -59,18 +59,18 @@ PIECE = re.compile(
     ),
     re.I | re.S,
 )
-# In a comment, another one begins or one ends. A hint is none.
+# In a comment, a nested comment begins or one ends. A hint is no comment.
 OF_COMMENT = re.compile(r"/\*(?!\+)|\*/")
 NARROWED = re.compile(r"\bwith narrowed_before_\w+ as \(")
 PART_OF_NAME = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 
 
 class DottedName(NamedTuple):
-    """What stands in a query as `<part>.<part>`, outside of texts and comments.
+    """A name `<part>.<part>` in a query, outside of texts and comments.
 
     parts      in lower case, without backticks; the last may be a star
     places     where each begins and ends
-    is_called  whether a parenthesis follows, so that it is a function's
+    is_called  whether a parenthesis follows, as after a function's name
     """
 
     parts: tuple[str, ...]
@@ -79,12 +79,12 @@ class DottedName(NamedTuple):
 
 
 def names(sql: str | None, relation: str) -> bool:
-    """Say whether a query names a relation."""
+    """Return whether a query names a relation."""
     return bool(_places(sql or "", relation))
 
 
 def replaced(sql: str, name: str, by: str) -> str:
-    """Put something else where a query names a relation, not in texts and comments."""
+    """Replace a relation's name in a query, outside of texts and comments."""
     return _changed(sql, [(*place, by) for place in _places(sql, name)])
 
 
@@ -94,7 +94,7 @@ def in_catalog(
     """Put a catalog in front of the relations and functions that a query names.
 
     relations  a pattern of the relations' names
-    schemas    those of the functions
+    schemas    the functions' schemas
     """
     pattern = re.compile(relations, re.I)
     found = [
@@ -108,7 +108,7 @@ def in_catalog(
 
 
 def without_catalog(sql: str, catalog: str) -> str:
-    """Leave out a catalog wherever `in_catalog` puts it, or a person has."""
+    """Remove a catalog wherever `in_catalog`, or a person, has put it."""
     (own,) = _parts(catalog)
     found = [
         (name, 3)
@@ -126,7 +126,7 @@ def without_catalog(sql: str, catalog: str) -> str:
 
 
 def schemas_of_functions(sql: str) -> set[str]:
-    """Return what stands before the functions that a query calls by two parts."""
+    """Return the schemas of the functions that a query calls by two-part names."""
     return {name.parts[0] for name in _functions(sql, 2)}
 
 
@@ -141,7 +141,7 @@ def _functions(sql: str, number: int) -> list[DottedName]:
 def _places(sql: str, relation: str) -> list[tuple[int, int]]:
     """Return where a query names a relation, or a column by the relation's name.
 
-    Spelled as it is: what stands in backticks is no relation that dbt-spark wrote.
+    The spelling counts: dbt-spark writes no backticks around a relation's parts.
     """
     parts = _parts(relation)
     number = len(parts)
@@ -160,10 +160,11 @@ def _place(name: DottedName, number: int) -> tuple[int, int]:
 
 
 def _of_relations(sql: str, found: list[tuple[DottedName, int]]) -> list[DottedName]:
-    """Leave out what is a column: an alias may be called as a schema or catalog is.
+    """Leave out columns: an alias may have the name of a schema or catalog.
 
-    found  names that may be a relation's, and how many parts that has. Where the query
-           can't be read, all may be.
+    found  names that may be a relation's, and the relation's number of parts
+
+    If the query can't be parsed, all names stay.
     """
     from sqlglot import exp
 
@@ -182,14 +183,14 @@ def _of_relations(sql: str, found: list[tuple[DottedName, int]]) -> list[DottedN
         start, is_longer = name.places[0][0], len(name.parts) > number
         if start in of_columns:
             return is_longer and name.parts[:number] in bare
-        # One of more parts is a table in another catalog.
+        # A longer name is a table in a different catalog.
         return not (start in of_tables and is_longer)
 
     return [name for name, number in found if is_named(name, number)]
 
 
 def _starts_of_columns(tree: exp.Expression) -> set[int]:
-    """Return where the columns of a query begin, and the names that are taken apart."""
+    """Return where the columns and the field accesses of a query begin."""
     from sqlglot import exp
 
     firsts = [
@@ -207,7 +208,7 @@ def _is_table(function: exp.Anonymous) -> bool:
 
 
 def _changed(sql: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    """Put texts in the place of parts of a query."""
+    """Replace parts of a query by texts."""
     for start, end, text in sorted(changes, reverse=True):
         sql = sql[:start] + text + sql[end:]
     return sql
@@ -237,7 +238,7 @@ def _dotted_names(sql: str) -> tuple[DottedName, ...]:
             places.append((start, stop))
             is_after_dot = False
         elif piece == ".":
-            # After anything else than a name, what follows is a part of its value.
+            # After any piece but a name, a dot accesses a field of a value.
             is_part = is_part if parts else True
             is_after_dot = True
         else:
@@ -248,23 +249,23 @@ def _dotted_names(sql: str) -> tuple[DottedName, ...]:
 
 
 def reads_narrowed(sql: str) -> bool:
-    """Say whether the query of a narrowed view stands in a query."""
+    """Return whether a query contains the query of a narrowed view."""
     return bool(NARROWED.search(sql))
 
 
 def names_of_narrowed(identifier: str) -> tuple[str, str]:
     """Return the names of the two CTEs with which a narrowed view begins.
 
-    They are its own: those of another view may stand in its query.
+    Each view has its own names, since its query may contain a narrowed view's query.
     """
     word = re.sub(r"[^a-z0-9]", "_", identifier.lower())
     return f"narrowed_before_{word}", f"narrowed_now_{word}"
 
 
 def parts_of_narrowed(text: str, identifier: str) -> tuple[str, str]:
-    """Return the query that a view was last switched to whole, and that of now.
+    """Return a view's last query before it was narrowed, and its current query.
 
-    Both are its text, unless the view is narrowed to what they both show.
+    Both are its text, unless the view is narrowed to the rows that both queries show.
     """
     parts, rest = [], text
     for start, name in zip(
@@ -281,7 +282,7 @@ def parts_of_narrowed(text: str, identifier: str) -> tuple[str, str]:
 
 
 def _end_of_brackets(sql: str) -> int:
-    """Return where the bracket is closed in which a query stands."""
+    """Return where the bracket around a query closes."""
     depth = 1
     for _, start, end in _pieces(sql):
         depth += {"(": 1, ")": -1}.get(sql[start:end], 0)
@@ -305,9 +306,9 @@ def _pieces(sql: str) -> Iterator[tuple[str, int, int]]:
 
 
 def pieces_of_statement(sql: str) -> list[str]:
-    """Return what a query consists of, whatever stands between: spaces and comments.
+    """Return the pieces of a query, without spaces and comments.
 
-    Two texts with nothing between are one: a quote within it.
+    Two adjacent texts are one text that contains a quote.
     """
     found: list[str] = []
     ended = -1
@@ -321,7 +322,7 @@ def pieces_of_statement(sql: str) -> list[str]:
 
 
 def _end_of_comment(sql: str, place: int) -> int:
-    """Return where a comment ends that has begun: others may stand in it."""
+    """Return where a comment ends; comments may be nested."""
     depth = 1
     for found in OF_COMMENT.finditer(sql, place):
         depth += 1 if found[0] == "/*" else -1
@@ -343,7 +344,7 @@ def _unquoted(part: str) -> str:
 def relations_read(node_name: str, sql: str) -> list[str]:
     """Return the relations that a query reads, its own CTEs aside, in lower case.
 
-    Table functions among them, unless they are known to read none.
+    Table functions are included, unless they are known to read none.
     """
     with _told(node_name):
         return list(_relations_of(sql))
@@ -375,10 +376,10 @@ def read_by_conditions(node_name: str, sql: str) -> set[str]:
 
 
 def values_made(node_name: str, sql: str, columns: Collection[str]) -> dict[str, set]:
-    """Return the values that a query makes for columns, where it takes over none.
+    """Return the expressions, except plain columns, that a query has for columns.
 
-    With each column the expressions, those of a case one by one, wherever one is
-    called by the column's name.
+    Each column maps to all expressions with its name as alias; a case counts as its
+    branches.
     """
     from sqlglot import exp
 
@@ -419,9 +420,9 @@ def _reads_nothing(function: exp.Expression) -> bool:
 def with_queries(
     node_name: str, sql: str, views: Iterable[str], text_of: Callable[[str], str]
 ) -> str:
-    """Put queries in the place of the views that a query reads.
+    """Replace the views that a query reads by their queries.
 
-    The rest of its text stays as it is written.
+    The remaining text is unchanged.
 
     views    the relations that are views, in lower case
     text_of  gives the query of one of them
@@ -440,7 +441,7 @@ def with_queries(
                         f"'{node_name}' reads {view}, which names {read} without its"
                         " schema: another relation could be meant where it is read."
                     )
-            # Its columns may be called by its name, where it has no other one.
+            # Without an alias, columns may be qualified by the view's name.
             is_bare = {key for key, value in table.args.items() if value} <= {
                 "this",
                 "db",
@@ -483,11 +484,10 @@ class PlainRead(NamedTuple):
 def plain_reads(
     node_name: str, sql: str, relation: str, unnamed: str
 ) -> list[PlainRead]:
-    """Return how a query reads a relation, each time that it does.
+    """Return how a query reads a relation, one `PlainRead` for each time.
 
-    There is none unless it is plain of each time: the relation is read directly and
-    under an alias, no star asks for its columns, and nothing is called like a column
-    that is `unnamed`.
+    Empty unless each read is plain: the relation is read directly and under an alias,
+    no star selects its columns, and the query does not contain the name `unnamed`.
     """
     if unnamed.lower() in sql.lower():
         return []
@@ -497,13 +497,13 @@ def plain_reads(
             read = _plain_read(table)
             if read is None:
                 return []
-            # The parser may read an escape in another way than Spark does.
+            # The parser may read an escape differently from Spark.
             found.append(read._replace(texts=[]) if "\\" in sql else read)
     return found
 
 
 def _plain_read(table: exp.Table) -> PlainRead | None:
-    """Return how the query that reads a table does so; None if that is not plain."""
+    """Return how a query reads a table; None if the read is not plain."""
     from sqlglot import exp
 
     select = table.find_ancestor(exp.Select)
@@ -522,7 +522,7 @@ def _plain_read(table: exp.Table) -> PlainRead | None:
         return None
     if any(join.args.get("method") or join.args.get("using") for join in joins):
         return None
-    # A pivot groups by what it does not name.
+    # A pivot groups by all columns that it does not name.
     if any(
         each.find_ancestor(exp.Select) is select for each in select.find_all(exp.Pivot)
     ):
@@ -553,7 +553,7 @@ def _plain_read(table: exp.Table) -> PlainRead | None:
 
 
 def _match(condition: exp.Expression, own: str, others: set[str]) -> Match | None:
-    """Return a condition as one between a column and another relation's, if it is."""
+    """Return a condition as a `Match` between two relations' columns, if it is one."""
     from sqlglot import exp
 
     sides = [condition.args.get("this"), condition.args.get("expression")]
@@ -567,7 +567,7 @@ def _match(condition: exp.Expression, own: str, others: set[str]) -> Match | Non
 
 
 def _text(condition: exp.Expression, own: str) -> Text | None:
-    """Return a condition as one between a column and a text, if it is."""
+    """Return a condition as a `Text`, between a column and a text, if it is one."""
     from sqlglot import exp
 
     column, text = condition.args.get("this"), condition.args.get("expression")
@@ -581,20 +581,20 @@ def _text(condition: exp.Expression, own: str) -> Text | None:
 
 
 def _is_of_an_alias(side: exp.Expression | None) -> bool:
-    """Say whether this is a column, called by the name of a relation and its own."""
+    """Return whether this is a column qualified by one name."""
     from sqlglot import exp
 
     return isinstance(side, exp.Column) and len(side.parts) == 2
 
 
 def _is_plain(alias: exp.TableAlias | None) -> bool:
-    """Say whether an alias is one word, without names of columns."""
+    """Return whether an alias is one unquoted word, without names of columns."""
     is_word = alias is not None and alias.this is not None and not alias.this.quoted
     return is_word and not alias.args.get("columns")
 
 
 def _has_star(select: exp.Select) -> bool:
-    """Say whether a query asks for columns by a star, but for counting rows."""
+    """Return whether a query has a star, except in counting rows."""
     from sqlglot import exp
 
     return any(
@@ -622,9 +622,9 @@ def _all_of(condition: exp.Expression | None) -> list[exp.Expression]:
 
 
 def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:
-    """Return what a query may call that is no function of Spark's own, quoted.
+    """Return the functions that a query may call beyond Spark's own, quoted.
 
-    With each, whether it may also be no function at all.
+    The value is whether the name may also be no function at all.
     """
     with _told(node_name):
         return dict(_functions_of(sql))
@@ -645,10 +645,10 @@ def quoted(parts: Iterable[str]) -> str:
 
 
 def shows_rows_of_nobody(sql: str | None) -> bool | None:
-    """Say whether a secure dataset's query has rows that bear no user, for everyone.
+    """Return whether a secure dataset's query has rows without a user, for everyone.
 
-    None where the query is not told, or can't be read. One that reads such rows and
-    gives each a user may be told as one that has them.
+    None if the query is unknown, or can't be read. True also for a query that reads
+    such rows and gives each a user.
     """
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import SqlglotError
@@ -673,7 +673,7 @@ def shows_rows_of_nobody(sql: str | None) -> bool | None:
 
 
 def words_and_texts(node_name: str, sql: str) -> tuple[set[str], set[str]]:
-    """Return the words of a query, in lower case, and its texts: no comments."""
+    """Return the words of a query, in lower case, and its texts, without comments."""
     from sqlglot.tokens import TokenType
 
     with _told(node_name):
@@ -686,11 +686,10 @@ def words_and_texts(node_name: str, sql: str) -> tuple[set[str], set[str]]:
 
 
 def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
-    """Return what a Python model asks Spark for by texts of its own, as queries.
+    """Return the queries in a Python model's texts, and the temporary views it makes.
 
-    What it reads by ref() and source() is not among them. Beside them, in lower case,
-    the temporary views that it makes. Raises CompilationError where what is read can't
-    be told from the code.
+    Reads by ref() and source() are not among the queries. The views are in lower case.
+    Raises CompilationError if the code does not show everything that it reads.
     """
     tree = ast.parse(code)
     called = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
@@ -705,7 +704,7 @@ def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
         if isinstance(node, ast.Attribute):
             word = node.attr
         elif node in called and isinstance(node, ast.Name) and node.id in FUNCTIONS:
-            # Any other bare name is a variable's, or a function's of the model.
+            # Remaining bare names are the model's own variables or functions.
             word = node.id
         else:
             continue
@@ -725,7 +724,7 @@ def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
 def _refuse_what_leaves_the_code(
     node_name: str, tree: ast.Module, called: dict[ast.expr, ast.Call]
 ) -> None:
-    """Raise where the session, or a function under another name, goes out of sight."""
+    """Raise CompilationError if the session is handed over or a function renamed."""
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     own = {function.name for function in functions}
     sessions = {
@@ -733,7 +732,7 @@ def _refuse_what_leaves_the_code(
         for function in functions
         if function.name == "model" and len(function.args.args) > 1
     }
-    # `session.sql` is looked at by itself, and so are the model's own functions.
+    # The caller checks `session.sql` and the model's own functions separately.
     in_sight = {
         id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
     }
@@ -753,10 +752,10 @@ def _refuse_what_leaves_the_code(
 
 
 def _texts(word: str, call: ast.Call | None) -> list[str] | None:
-    """Return the texts that a call hands over; None if they can't be told."""
+    """Return the texts that a call passes; None if they are unknown."""
     if word in READERS or word.startswith("read_") or call is None:
         return None
-    # Of the others, what follows are arguments.
+    # Only selectExpr takes several texts; further arguments are values.
     given = call.args if word == "selectExpr" else call.args[:1]
     keywords = call.keywords
     if word in TAKE_COLUMNS:
@@ -772,7 +771,7 @@ def _texts(word: str, call: ast.Call | None) -> list[str] | None:
 
 
 def _makes_query(argument: ast.expr) -> bool:
-    """Say whether an argument puts a text together that may be a query's."""
+    """Return whether an argument builds a text that may be part of a query."""
     if isinstance(argument, ast.Constant):
         return False
     return isinstance(argument, ast.JoinedStr) or any(
@@ -794,7 +793,7 @@ def _parsed(sql: str) -> exp.Expression:
 
 @lru_cache(maxsize=8)
 def _tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
-    """Return how a query is read, which nobody changes: it is asked for many times."""
+    """Return a query's tokens and tree, cached: callers must not change them."""
     from secure_datasets.sql import statements
 
     return statements.tokens_and_tree(sql)
@@ -802,7 +801,10 @@ def _tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
 
 @contextmanager
 def _told(node_name: str) -> Iterator[None]:
-    """Say of which node a query can't be read."""
+    """Name the node in the error for a query that can't be read.
+
+    Raises CompilationError.
+    """
     from secure_datasets.sql.statements import NotUnderstood
 
     try:
@@ -814,7 +816,7 @@ def _told(node_name: str) -> Iterator[None]:
 
 
 def _tables(tree: exp.Expression) -> list[exp.Table]:
-    """Return what stands where a query reads relations, its own CTEs aside."""
+    """Return the tables that a query reads, without its own CTEs."""
     from sqlglot import exp
 
     return [
@@ -830,7 +832,7 @@ def _tables(tree: exp.Expression) -> list[exp.Table]:
 
 
 def _is_cte(table: exp.Table) -> bool:
-    """Say whether a table is one of the CTEs that stand before it."""
+    """Return whether a table is a CTE that is defined before it."""
     from sqlglot import exp
 
     inner, outer = table, table.parent
@@ -839,7 +841,7 @@ def _is_cte(table: exp.Table) -> bool:
             before = outer.expressions
             is_inside = [cte is inner for cte in before]
             if any(is_inside):
-                # One that is recursive may read itself.
+                # A recursive CTE may read itself.
                 is_recursive = bool(outer.args.get("recursive"))
                 before = before[: is_inside.index(True) + is_recursive]
                 if any(_is_called(cte, table) for cte in before):
@@ -855,7 +857,7 @@ def _is_cte(table: exp.Table) -> bool:
 
 
 def _is_called(cte: exp.CTE, table: exp.Table) -> bool:
-    """Say whether a CTE has a table's name, of other letters than ASCII exactly."""
+    """Return whether a CTE has a table's name; only ASCII letters ignore case."""
     name = table.name
     return cte.alias == name or (name.isascii() and cte.alias.lower() == name.lower())
 

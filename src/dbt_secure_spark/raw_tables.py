@@ -1,4 +1,4 @@
-"""What the raw tables hold, so that a change between two readings is noticed."""
+"""Read the state of the raw tables, to detect a change between two readings."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ from secure_datasets.sql import expressions
 PARTITIONS_ARE_ASKED_FOR = "spark.sql.hive.manageFilesourcePartitions"
 CURRENT_SNAPSHOT = re.compile(r"(?<=[\[,])current-snapshot-id=([0-9]+)(?=[,\]])")
 READ_BY_BRANCH = re.compile(r"\bwrite\.wap\.enabled=true\b", re.I)
-# As text, moments lose what is less than a thousandth of a second, and their zone, of
-# which some have an hour twice.
+# By default, the text of a moment drops microseconds and the zone, and in some zones an
+# hour occurs twice.
 TO_THE_LAST = (
     "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS',"
     " 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
 )
-# A hash of all rows' hashes: equal rows cancel each other in the one, and add up in the
-# other.
+# A hash of all rows' hashes: two equal rows cancel out in the xor, and add up in the
+# sum.
 CONTENT = "xxhash64(bit_xor(content), sum(content & 4294967295))"
 
 
 def table_of(source: dict[str, Any]) -> str:
-    """Return how a raw table is called: by its source, wherever that is."""
+    """Return a raw table's name by its source, independent of its schema."""
     return f"{source['source_name']}.{source['name']}".lower()
 
 
 def columns_of(adapter: SparkAdapter, relation: str) -> list[tuple[str, str]]:
     """Return a relation's columns, quoted, with their types.
 
-    Raises DbtRuntimeError if the session would not read what the relation holds.
+    Raises DbtRuntimeError if the session would not read the relation's partitions.
     """
     return described(adapter, relation)[0]
 
 
 class Snapshot(NamedTuple):
-    """The rows that a table holds, and how they are read.
+    """The snapshot of a table, and how it is read.
 
-    `commits` is a digest of the table's latest commits: columns that are dropped and
-    added again, or a setting by which files are read, make no other snapshot.
+    `commits` is a digest of the table's log of commits: columns that are dropped and
+    added again, or a changed setting for reading files, make no new snapshot.
     """
 
     id: int
@@ -73,7 +73,7 @@ def described(
     refuse_other_partitions(adapter, relation, told_of_it)
     columns = []
     for name, kind, *_ in told:
-        # What follows the columns describes the partitions, and has no type.
+        # The columns end at a row without a type; the partitions follow.
         if not kind:
             break
         columns.append((f"`{str(name).replace('`', '``')}`", str(kind)))
@@ -83,11 +83,11 @@ def described(
 def snapshot_of(
     adapter: SparkAdapter, relation: str, told: dict[str, str]
 ) -> Snapshot | None:
-    """Return the snapshot that a table holds; `told` describes it.
+    """Return a table's current snapshot, from its description `told`.
 
-    None of a table that keeps no snapshots or has none yet, and of one that is read by
-    a branch or a tag, whose description is the main branch's: the relation names it, or
-    a session's setting may.
+    None if the table keeps no snapshots or has none yet. None, too, if a branch or a
+    tag may be read, since the description shows the main branch: the relation names it,
+    or the table lets a session's setting choose it.
     """
     properties = str(told.get("Table Properties"))
     if (
@@ -97,7 +97,7 @@ def snapshot_of(
         > len(("catalog", "schema", "table"))
     ):
         return None
-    # Somebody's own property may have a value that looks like this one.
+    # The value of a person's own property may look like this one.
     found = CURRENT_SNAPSHOT.findall(properties)
     if len(found) != 1:
         return None
@@ -110,11 +110,11 @@ def snapshot_of(
 def refuse_other_partitions(
     adapter: SparkAdapter, relation: str, told: dict[str, str]
 ) -> None:
-    """Raise if a table's partitions are those of the metastore, which are not asked.
+    """Refuse a table with partitions in the metastore that the session ignores.
 
-    Then all files below the table's folder would be read: not those of a partition
-    that lies elsewhere, and still those of one that was dropped. Of a view this holds
-    for what it reads, at any distance of views.
+    Spark would read all files below the table's folder instead: without a partition in
+    a different folder, and with a dropped partition whose files remain. A view is
+    checked through the relations that it reads, at any depth. Raises DbtRuntimeError.
     """
     if not (has_partitions(told) or is_view(told)):
         return
@@ -139,27 +139,26 @@ def refuse_other_partitions(
 
 
 def has_partitions(told: dict[str, str]) -> bool:
-    """Say whether the partitions of a table are those of the metastore."""
-    # Of a table of Hive's format the metastore is asked in any case.
+    """Return whether a table has its partitions in the metastore."""
+    # For a table in Hive's format, Spark always uses the metastore's partitions.
     is_tracked = told.get("Partition Provider") == "Catalog"
     return is_tracked and told.get("Provider") != "hive"
 
 
 def is_view(told: dict[str, str]) -> bool:
-    """Say whether a relation is a view, of whichever kind."""
+    """Return whether a relation is a view, of any kind."""
     return "VIEW" in str(told.get("Type"))
 
 
 def told_of(adapter: SparkAdapter, relation: str) -> dict[str, str]:
-    """Return what is told of a relation that a view names; nothing of files.
+    """Return the description of a relation that a view names; empty for files.
 
-    What stands there as `parquet.<path>` is no relation: it has no partitions but
-    those of its folders.
+    A name such as `parquet.<path>` is no relation: its only partitions are folders.
     """
     try:
         told = rows_of(adapter, f"describe table extended {relation}")
     except DbtRuntimeError as failure:
-        # What is not there at all fails when the view is read.
+        # A missing relation fails when the view is read.
         if "NOT_FOUND" not in str(failure):
             raise
         return {}
@@ -167,14 +166,14 @@ def told_of(adapter: SparkAdapter, relation: str) -> dict[str, str]:
 
 
 def read_by_view(adapter: SparkAdapter, view: str, told: dict[str, str]) -> list[str]:
-    """Return the relations that a view reads, as this session calls them.
+    """Return the relations that a view reads, by their names in this session.
 
     The versions that a project publishes are left out: their partitions never change.
-    Raises DbtRuntimeError if it may read others.
+    Raises DbtRuntimeError if the view may read further, unknown relations.
     """
     text = told.get("View Text") or ""
-    # What is named without a schema, or a catalog, is in these. They are not told of a
-    # view that Hive made: its names have schemas, which are in the session's catalog.
+    # The defaults for names without a schema or catalog. A view made by Hive has none:
+    # its names have schemas, in the session's catalog.
     schema = told.get("View Catalog and Namespace") or ""
     try:
         names, called = names_read(view, text), functions_of_people(view, text)
@@ -205,12 +204,12 @@ def read_by_view(adapter: SparkAdapter, view: str, told: dict[str, str]) -> list
 
 
 def unknown_schema(view: str) -> DbtRuntimeError:
-    """Return the failure of a view that names something by one part, in no schema."""
+    """Return the error for a view with a one-part name and no known schema."""
     return unknown_partitions(f"In which schema '{view}' reads is not told.")
 
 
 def unknown_partitions(why: str) -> DbtRuntimeError:
-    """Return the failure of a view that may read a table with such partitions."""
+    """Return the error for a view that may read a table with ignored partitions."""
     return DbtRuntimeError(
         f"{why} If it is a table with its partitions in the metastore, its rows would"
         f" be others: the profile sets {PARTITIONS_ARE_ASKED_FOR} to false, by which"
@@ -219,15 +218,15 @@ def unknown_partitions(why: str) -> DbtRuntimeError:
 
 
 def raw_columns(adapter: SparkAdapter, relation: Any) -> dict[str, str] | None:
-    """Return the columns of a raw table with their types; None if it is not there."""
+    """Return the columns of a raw table with their types; None if it is missing."""
     try:
         told = rows_of(adapter, f"describe table {relation}")
     except DbtRuntimeError as failure:
-        # Spark takes a catalog that is not there for a schema of its own.
+        # Spark mistakes a missing catalog for a schema of its own.
         if not re.search("NOT_FOUND|REQUIRES_SINGLE_PART_NAMESPACE", str(failure)):
             raise
         return None
-    # What follows the columns describes the partitions.
+    # The description of the partitions follows the columns.
     columns = takewhile(lambda row: row[1] and not str(row[0]).startswith("#"), told)
     return {str(name): str(kind).lower() for name, kind, *_ in columns}
 
@@ -244,17 +243,17 @@ def names_in(expression: str) -> set[str]:
 
 
 def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead:
-    """Find out what a raw table holds: how many rows, which, how new.
+    """Read a raw table's state: the number, digest and newest load time of its rows.
 
-    Asked before its rows are read: what comes between counts as not read.
+    Call it before the rows are read: a change in between counts as not read.
     """
     relation, loaded_at = source["relation_name"], source["loaded_at_field"]
-    # A session that has read it before knows the files that it had then.
+    # A session that has read the table before caches its list of files.
     adapter.execute(f"refresh table {relation}")
     columns, snapshot = described(adapter, relation)
     there = {name.strip("`").lower() for name, _ in columns}
     if loaded_at and not names_in(loaded_at) <= there:
-        # A declared feed has a clock of its own, and no load time.
+        # A declared feed has a clock of its own, and no load time column.
         loaded_at = None
     loaded = (
         f"try_cast({loaded_at} as timestamp)"
@@ -275,7 +274,7 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
 
 
 def digest_of(columns: list[tuple[str, str]], snapshot: Snapshot) -> int:
-    """Return a number that stands for a snapshot, read by columns."""
+    """Return a number that identifies a snapshot, read by columns."""
     digest = hashlib.sha256(repr((columns, *snapshot)).encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
 
@@ -285,11 +284,11 @@ def raw_rows_as_of(
 ) -> str | None:
     """Return a raw table as it was at a moment; None if it keeps no snapshots.
 
-    Raises CompilationError if it keeps none of then, or one with other columns, which
-    the feed does not declare.
+    Raises CompilationError if it keeps no snapshot of that moment, or one whose columns
+    differ from the columns that the feed declares.
     """
     moment = read_as_of(as_of)
-    # A session that has read it before knows the snapshots that it had then.
+    # A session that has read the table before caches its snapshots.
     adapter.execute(f"refresh table {relation}")
     told = rows_of(adapter, f"describe table extended {relation}")
     if snapshot_of(adapter, relation, {row[0]: row[1] for row in told}) is None:
@@ -327,11 +326,11 @@ def raw_rows_as_of(
 
 def hash_of_row(columns: list[tuple[str, str]]) -> str:
     """Return SQL for a hash of a row's values, by the columns' names and types."""
-    # Values that trade their names are another table's.
+    # Two columns that swap their names change the hash.
     values = [str(zlib.crc32(repr(columns).encode()))]
     for name, kind in columns:
-        # Spark hashes no maps; and a null adds nothing to a hash, so that one beside
-        # each value tells them apart, and what is nested is hashed as text.
+        # Spark does not hash maps, so nested values are hashed as text. A null adds
+        # nothing to a hash, so an `is null` follows each value.
         is_nested = "<" in kind or kind == "variant"
         values.append(f"to_json(struct({name}), {TO_THE_LAST})" if is_nested else name)
         values.append(f"{name} is null")
@@ -339,7 +338,7 @@ def hash_of_row(columns: list[tuple[str, str]]) -> str:
 
 
 def look_up(adapter: SparkAdapter, graph: dict[str, Any], table: str) -> RawRead | None:
-    """Return what a raw table holds now; None if the project has no such source."""
+    """Return a raw table's state now; None if the project has no such source."""
     for source in graph["sources"].values():
         if table_of(source) == table:
             return read_raw(adapter, source, "now")
@@ -347,5 +346,5 @@ def look_up(adapter: SparkAdapter, graph: dict[str, Any], table: str) -> RawRead
 
 
 def has_changed(read: RawRead, now: RawRead | None) -> bool:
-    """Say whether a raw table may hold something else than was read of it."""
+    """Return whether a raw table may have changed since it was read."""
     return now is None or not read.found_the_same(now)

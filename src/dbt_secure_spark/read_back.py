@@ -1,7 +1,7 @@
-"""Whether views show what they were switched to.
+"""Check that views show the queries that they were switched to.
 
-Some catalogs take the statement and change nothing: Iceberg as the session catalog does
-so. A right that was revoked would stay for ever.
+Some catalogs accept the statement and change nothing, as Iceberg does as the session
+catalog. A revoked right would stay forever.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from dbt_secure_spark.versions import versions_read
 def refuse_what_was_not_switched(
     switched: Mapping[str, str], told: Mapping[str, str]
 ) -> None:
-    """Raise if the catalog tells another query of a view than that of its switch.
+    """Check that each view's query in the catalog is the query of its switch.
+
+    Raises DbtRuntimeError if one differs.
 
     switched  the queries, by the views' names
-    told      what the catalog tells of views now
+    told      the views' current definitions in the catalog
     """
     left = [
         name
@@ -38,10 +40,10 @@ def refuse_what_was_not_switched(
 
 
 def _is_shown(query: str, told: str) -> bool:
-    # Spark puts values in the place of variables, which are not known here.
+    # Spark replaces variables by values that are unknown here.
     if "${" in query:
         return bool(told) and set(versions_read(query)) <= set(versions_read(told))
-    # As a part of the text it does not count: another part may show more rows.
+    # The whole text must be equal: a further part may show more rows.
     wanted = pieces_of_statement(query)
     return any(pieces_of_statement(text) == wanted for text in _texts(told))
 

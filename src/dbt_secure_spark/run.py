@@ -1,14 +1,14 @@
-"""One run at a time, told by the metastore that all runs share.
+"""Lock the schemas of versions for one run at a time, through the shared metastore.
 
-A run that begins makes a view that bears its name in each schema of versions, and
-alters it every few seconds until it ends: it is alive as long as that goes on. A run
-that finds another's view waits and looks again. If it was altered meanwhile, the run
-that has begun goes on and this one is refused; if not, its run was killed, and the view
-is dropped.
+A run creates a view with its own name in each schema of versions, and alters it every
+few seconds until it ends: while the view changes, the run is alive. A later run that
+finds the view waits and looks again. If the view has changed, the earlier run goes on
+and the later run is refused; if not, the earlier run was killed, and its view is
+dropped.
 
-A run that was suspended may be taken for killed. So a sign of life is a lease: nobody
-can take the lock before it has run out, and from then on the run asks before it
-publishes.
+A suspended run may be mistaken for a killed one. So each sign of life is a lease:
+nobody can take the lock before the lease expires, and from then on the run checks the
+lock before it publishes.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_secure_spark.versions import definitions
 
 PREFIX = "live_run_"
-# A run that waits must not take the pause between two signs of life for the end.
+# A waiting run must not mistake the pause between two signs of life for the end.
 SIGNS_PER_WAIT = 5
 logger = AdapterLogger("Spark")
 
 
 class RunLost(DbtRuntimeError):
-    """This run was taken for killed: another one may be building by now."""
+    """This run was mistaken for a killed one: a later run may be building by now."""
 
 
 class RunRefused(DbtRuntimeError):
-    """Another run is alive, and goes first."""
+    """A different run is alive, and goes first."""
 
 
 @dataclass(frozen=True)
 class SignOfLife:
-    """What a run's view said: whether the run builds, how often it was altered."""
+    """The state of a run's view: whether the run builds, how often it was altered."""
 
     is_building: bool
     count: int | None
-    # For how long a sign says that the run is alive.
+    # The length of a lease: a view unchanged for so long belongs to a killed run.
     seconds: float = 0
 
     @classmethod
     def parse(cls, told: str) -> SignOfLife:
-        """Read what the metastore tells of a run's view."""
+        """Parse the metastore's definition of a run's view."""
         count = re.search(r"\bsigns=(\d+)", told)
         seconds = re.search(r"\bseconds=(\d+(?:\.\d+)?)", told)
         return cls(
@@ -62,19 +62,19 @@ class SignOfLife:
 
 
 def now() -> float:
-    """Return seconds that go on while the process, or the machine, is suspended."""
+    """Return seconds of a clock that runs while the process or machine is suspended."""
     clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
     return time.clock_gettime(clock)
 
 
 class RunLock:
-    """The right to build what some schemas of versions hold, until `release`."""
+    """The right to build the contents of some schemas of versions, until `release`."""
 
     def __init__(
         self, adapter: SparkAdapter, schemas: list[str], run: str, seconds: float
     ) -> None:
         self.adapter = adapter
-        # In one order for all, so that of two runs one is the first everywhere.
+        # Every run uses the same order, so one of two runs is first in all schemas.
         self.schemas = sorted(schemas)
         self.run = run
         self.name = f"{PREFIX}{run}"
@@ -82,14 +82,14 @@ class RunLock:
         self.ended = threading.Event()
         self.is_lost = False
         self.leased_until = 0.0
-        # Model threads and the one that gives signs may ask at once.
+        # The model threads and the thread that gives signs may check at once.
         self.asking = threading.Lock()
         self.count = 0
 
     def acquire(self) -> list[str]:
-        """Wait until no other run is alive, or raise `RunRefused` if one goes on.
+        """Wait until no competing run is alive, and return the killed runs.
 
-        Return the runs that were killed. Their views stay until `bury`.
+        Their views stay until `bury`. Raises RunRefused if a competing run goes on.
         """
         begun = now()
         for schema in self.schemas:
@@ -116,12 +116,12 @@ class RunLock:
         before: dict[tuple[str, str], SignOfLife],
         after: dict[tuple[str, str], SignOfLife],
     ) -> list[str]:
-        """Return the runs that are dead; raise if one that is alive goes first."""
+        """Return the dead runs. Raises RunRefused if a live run goes first."""
         dead = []
         for (schema, name), sign in after.items():
             if sign == before.get((schema, name)):
                 dead.append(name.removeprefix(PREFIX))
-            # Of two that begin at once, the one whose name comes first goes on.
+            # If two runs begin at once, the run with the earlier name goes on.
             elif sign.is_building or name < self.name:
                 self.release()
                 raise RunRefused(
@@ -132,13 +132,13 @@ class RunLock:
         return list(dict.fromkeys(dead))
 
     def bury(self, runs: list[str]) -> None:
-        """Drop the views of dead runs, once what they left is cleared away."""
+        """Drop the views of dead runs, once their leftovers are cleared away."""
         for run in runs:
             for schema in self.schemas:
                 self.adapter.execute(f"drop view if exists {schema}.{PREFIX}{run}")
 
     def others(self) -> dict[tuple[str, str], SignOfLife]:
-        """Return what the views of other runs say."""
+        """Return the signs of life in the views of all runs but this one."""
         return {
             (schema, name): SignOfLife.parse(told)
             for schema in self.schemas
@@ -157,23 +157,23 @@ class RunLock:
                     logger.warning(str(lost))
                     return
                 except Exception as failure:
-                    # The run asks again before it publishes.
+                    # The run checks the lock again before it publishes.
                     logger.debug(f"No sign of life: {failure}")
 
     def renew(self) -> None:
-        """Give a sign of life, from which on the lock is leased anew."""
+        """Give a sign of life, which renews the lease."""
         begun = now()
         self.count += 1
         try:
             self.alter("signs", self.count)
         except BaseException:
-            # Somebody may have taken the lock: to be asked before anything else.
+            # A different run may have taken the lock: the next check must look first.
             self.leased_until = 0.0
             raise
         self.leased_until = begun + self.seconds
 
     def check(self) -> None:
-        """Raise `RunLost` unless this run may still publish."""
+        """Check that this run may still publish. Raises RunLost if not."""
         with self.asking:
             if not self.is_lost and not self.ended.is_set() and self.schemas:
                 self.ask_if_due()
@@ -185,11 +185,11 @@ class RunLock:
                 )
 
     def ask_if_due(self) -> None:
-        """Renew a lease that has run out, if nobody has taken the lock meanwhile."""
+        """Renew an expired lease, if nobody has taken the lock meanwhile."""
         if now() < self.leased_until:
             return
-        # Another run may have looked twice already, and drop the view any moment: it
-        # has decided as soon as its own view is gone, or this run's.
+        # A competing run may have looked twice already, and drop this run's view at any
+        # moment. It has decided as soon as its own view, or this run's, is gone.
         deadline = now() + 2 * self.seconds
         while self.is_there():
             try:
@@ -199,7 +199,7 @@ class RunLock:
                 if now() > deadline:
                     raise
             else:
-                # It builds: it has decided, and not yet dropped this run's view.
+                # A run that builds has decided, but not yet dropped this run's view.
                 if any(sign.is_building for sign in others):
                     break
                 if not others or now() > deadline:
@@ -208,7 +208,7 @@ class RunLock:
         self.is_lost = True
 
     def is_there(self) -> bool:
-        """Say whether this run's view is in every schema."""
+        """Return whether this run's view is in every schema."""
         return all(
             self.name in definitions(self.adapter, schema, self.name)
             for schema in self.schemas
@@ -223,7 +223,7 @@ class RunLock:
             )
 
     def release(self) -> None:
-        """Let another run begin."""
+        """Release the lock, so that the next run can begin."""
         self.ended.set()
         for schema in self.schemas:
             self.adapter.execute(f"drop view if exists {schema}.{self.name}")

@@ -1,4 +1,4 @@
-"""Start the Spark session, and say plainly what to do when it does not start."""
+"""Start the Spark session, and report what to do when it does not start."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from dbt_secure_spark.java import JavaNotFound, find_java_home
 
 
 class SessionNotStarted(Exception):
-    """No session; the message says in one sentence what to do."""
+    """The session did not start; the message is a clear error that names the remedy."""
 
 
-# Views and functions that are made without a path of their own are read by that of who
-# reads them, in which functions of their own may stand before Spark's. Older versions
-# know no path, and take both for settings that mean nothing.
+# A view or function that is made without a stored path resolves names by its reader's
+# path, where the reader's own functions may come before Spark's. Older Spark versions
+# know no path: there, both statements set a setting that has no effect.
 PATHS_ARE_KEPT = "spark.sql.path.enabled"
 OWN_FUNCTIONS = (
     f"set {PATHS_ARE_KEPT} = true",
-    # Whatever the server's default is.
+    # Independent of the server's default.
     "set path = system.builtin, system.session, current_schema",
 )
 
-# What views and functions keep of the session that makes them. In ANSI mode a condition
-# that fails on a row tells its values, and the row may be one that the tier hides. In
-# another zone a moment belongs to another day, and a condition lets other rows through.
+# Views and functions store these settings of the session that makes them. In ANSI mode
+# a condition that fails on a row shows its values, and the tier may hide that row. In
+# a different zone a moment falls on a different day, and a condition lets different
+# rows through.
 ANSI = "spark.sql.ansi.enabled"
 ZONE = "spark.sql.session.timeZone"
 OF_VIEWS = {PATHS_ARE_KEPT: "true", ANSI: "false", ZONE: "UTC"}
@@ -44,7 +45,7 @@ OF_VIEWS = {PATHS_ARE_KEPT: "true", ANSI: "false", ZONE: "UTC"}
 _starting = threading.Lock()
 _started = False
 
-# What the cause of a failed start contains, and what to tell a person.
+# A text in the cause of a failed start, and the advice to print.
 KNOWN_FAILURES = {
     "XSDB6": (
         "The embedded metastore is in use by another process (Derby serves one at a"
@@ -73,7 +74,7 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
             if option := java_option(home):
                 given = parameters.get(OPTIONS, "")
                 parameters = {**parameters, OPTIONS: f"{given} {option}".lstrip()}
-            # The JVM would take a minute to say less. A warehouse may be for readers.
+            # The JVM would take a minute to report less. A warehouse may be read-only.
             if told := told_of_folders(parameters, but=[WAREHOUSE]):
                 raise SessionNotStarted(told)
             if str(parameters.get("spark.master", "local")).startswith("local"):
@@ -125,18 +126,21 @@ def with_settings(session: SparkSession, values: Mapping[str, str]) -> Iterator[
 
 @contextmanager
 def disk_told(parameters: dict[str, Any]) -> Iterator[None]:
-    """Turn a failure whose reason is the disk into one sentence."""
+    """Turn a failure caused by the disk into a clear error.
+
+    Raises DbtRuntimeError in its place.
+    """
     try:
         yield
     except Exception as failure:
-        # dbt-spark has put some of the engine's failures into its own.
+        # dbt-spark wraps some of the engine's failures in its own.
         if told := told_of_disk(failure.__cause__ or failure, parameters):
             raise DbtRuntimeError(told) from failure
         raise
 
 
 class CheckedCursor(dbt_session.Cursor):
-    """dbt-spark's cursor, whose failures for want of disk are told in one sentence."""
+    """dbt-spark's cursor, with a clear error for a failure caused by the disk."""
 
     def execute(self, sql: str, *parameters: Any) -> None:
         """Execute a statement."""
@@ -155,7 +159,7 @@ class CheckedCursor(dbt_session.Cursor):
 
 
 class CheckedConnection(dbt_session.Connection):
-    """dbt-spark's session connection, whose failed start is told in one sentence."""
+    """dbt-spark's session connection, with a clear error for a failed start."""
 
     def __init__(self, *, server_side_parameters: dict[Any, str] | None = None) -> None:
         super().__init__(server_side_parameters=server_side_parameters)

@@ -1,7 +1,7 @@
-"""Whether a version can stay: all that its rows come from is as it was written from.
+"""Decide whether a version can stay: nothing that its rows come from has changed.
 
-A version's property ``made_of`` holds a digest of it, and how many rows it has. It is
-noted only where no raw table was written to while the version was.
+A version's property ``made_of`` holds a digest of its inputs and its number of rows. It
+is set only if no raw table was written to while the version was written.
 """
 
 from __future__ import annotations
@@ -52,35 +52,35 @@ from secure_datasets.sql.functions import CHANCE, CLOCK, FOREIGN, SESSION
 
 logger = AdapterLogger("Spark")
 
-# A published version's view, whose folder's column belongs to no relation.
+# The query of a published version's view, without the version's own folder column.
 SHOWS_ALL = r"select \* (?:except \(`\w+__mod_[0-9]+`\) )?from "
-# Whose rows say in which file they are, and are gone with it alone: of Delta one may be
-# taken out of a file that stays.
+# Formats whose rows show their file, and disappear only with the file. Delta is not
+# among them: it can delete a row from a file that stays.
 IN_FILES = ("parquet", "orc", "avro", "csv", "json")
-# What may be something else at each time that it is asked.
+# Names whose value may differ at each evaluation.
 OF_THE_MOMENT = CHANCE | CLOCK | FOREIGN | SESSION - {"version", "current_timezone"}
 OF_THE_MOMENT |= {"unix_timestamp", "tablesample", "_metadata"}
-# The same in Python: chance, the clock, what a session knows beside its settings, and
+# The same in Python: chance, the clock, a session's state beside its settings, and
 # libraries of any release.
 OF_PYTHON = OF_THE_MOMENT | {"randomsplit", "sample", "sampleby", "hash", "utcnow"}
 OF_PYTHON |= {"catalog", "conf", "inputfiles", *LIBRARIES}
 OF_PYTHON |= {"topandas", "applyinpandas", "mapinpandas", "pandas_api", "pandas_udf"}
 PARTITIONS = "# Partition Information"
-# Who writes in place leaves the name as it was, but not the time or the size.
+# A write in place keeps a file's name, but changes its time or size.
 FILE = (
     "_metadata.file_path, unix_micros(_metadata.file_modification_time),"
     " _metadata.file_size"
 )
-# In microseconds: some stores count the time of a file in seconds, by their own clock,
-# so that a file may be written again and have the time that it had when it was read.
+# In microseconds. Some stores keep a file's time in seconds, by their own clock: a file
+# that is rewritten soon after it was read may keep its time.
 SETTLED = 60_000_000
 
 
 class RawFiles(NamedTuple):
-    """In which files a raw table lies.
+    """The state of a raw table's files.
 
-    `digest` tells them from others, `newest` is the latest time at which one of them
-    was written, in microseconds since 1970.
+    `digest` identifies them; `newest` is the latest time at which one of them was
+    written, in microseconds since 1970.
     """
 
     digest: str
@@ -89,10 +89,11 @@ class RawFiles(NamedTuple):
 
 @dataclass(frozen=True)
 class MadeOf:
-    """What a new version would be made of.
+    """The inputs of a new version.
 
-    `digest` is of all that its rows come from, `files` says in which files each raw
-    table lies, `raw` what each holds, in the order of `sources_of`.
+    `digest` covers all inputs of its rows. `files` holds the state of each raw table's
+    files, by relation; `raw` holds each raw table's reading, in the order of
+    `sources_of`.
     """
 
     digest: str
@@ -108,11 +109,12 @@ def made_of(
     begun: dict[str, Any],
     files: dict[str, RawFiles] | None,
 ) -> MadeOf | None:
-    """Return what a node's next version would be made of; None if it is made anew.
+    """Return the inputs of a node's next version; None if it is made anew.
 
-    That is where the node is not to be kept, or where it can't be known. `begun` has
-    what the node's raw tables hold (`raw`), and in which folders the version would lie
-    (`folders`). `files` are those of the raw tables before they were asked.
+    It is made anew if the node's config does not keep unchanged versions, or if the
+    inputs can't be known. `begun` has the readings of the node's raw tables (`raw`) and
+    the folders of the version (`folders`). `files` is the state of the raw tables'
+    files before the tables were read.
     """
     if files is None:
         return None
@@ -141,7 +143,7 @@ def made_of(
         "model": [node["config"], node["columns"], node["description"]],
         "parents": parents,
         "raw": sorted(
-            # Several projects may call a source the same.
+            # Sources of several projects may have the same name.
             (unique_id, read.rows, read.content)
             for unique_id, read in zip(sources_of(graph, node), raw, strict=True)
         ),
@@ -158,15 +160,15 @@ def read_raw_tables(
     node: dict[str, Any],
     files: dict[str, RawFiles] | None,
 ) -> list[RawRead]:
-    """Find out what the raw tables hold that a model reads itself.
+    """Return the readings of the raw tables that a model reads itself.
 
-    A table whose files are those that the published version was read from holds what it
-    held then, and is not read for it. Its newest row is that of then, too.
+    A table whose files are unchanged since the published version was read is not read
+    again: its reading, with its newest load time, is the stored one.
     """
     run = run_of(adapter).name
     sources = sources_of(graph, node).values()
     if option_to_read_some_rows():
-        # What is read is not what the table holds: it is like no other reading.
+        # Only some rows are read, so the reading must equal no reading of a table.
         return [RawRead(table_of(source), run) for source in sources]
     if not files:
         return [read_raw(adapter, source, run) for source in sources]
@@ -182,7 +184,7 @@ def read_raw_tables(
 def readings_by_files(
     adapter: SparkAdapter, node: dict[str, Any]
 ) -> dict[tuple[str, str], RawRead]:
-    """Return what a node's published version was read from, by table and files."""
+    """Return the raw reads of a node's published version, by table and files."""
     version = run_of(adapter).published.version_of(relation_of(node))
     if version is None:
         return {}
@@ -193,10 +195,11 @@ def readings_by_files(
 def versions_of_parents(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], code: str
 ) -> list[str] | None:
-    """Return the versions that a node reads; None where it reads anything else.
+    """Return the versions that a node reads; None if it reads anything else.
 
-    A parent that a query does not name may have been asked for values, which the query
-    holds. A Python model reads all its parents by ref() and source().
+    A parent that the query does not name does not count: it may have been queried for
+    values that the query contains. A Python model reads all its parents by ref() and
+    source().
     """
     run = run_of(adapter)
     raw = {relation_of(source) for source in sources_of(graph, node).values()}
@@ -218,12 +221,12 @@ def versions_of_parents(
         version = run.published.version_of(relation_of(parent))
         if kind not in STORED or version is None or run.deferred(parent):
             return None
-        # Of one that shows rows by the time, the whole version is read, or other rows
-        # each time.
+        # A parent that shows rows by the time shows different rows each time, unless
+        # the node reads its whole version.
         is_by_itself = relation_of(parent) in whole
         if is_by_the_time(adapter, parent) and not is_by_itself:
             return None
-        # This run has switched it, and reads its switches back.
+        # This run has switched the parent, and reads its switches back.
         is_of_this_run = run_of_version(version) == run.name
         if not (is_by_itself or is_of_this_run or shows(adapter, parent, version)):
             return None
@@ -232,27 +235,27 @@ def versions_of_parents(
 
 
 def is_by_the_time(adapter: SparkAdapter, node: dict[str, Any]) -> bool:
-    """Say whether a published relation shows other rows of its version in time."""
+    """Return whether a published relation's rows depend on the time."""
     told = run_of(adapter).published.definitions.get(relation_of(node))
     return InTime.read(told) is not None
 
 
 def is_python(node: dict[str, Any]) -> bool:
-    """Say whether a node is a Python model."""
+    """Return whether a node is a Python model."""
     return node.get("language") == "python"
 
 
 def is_prepared(node: dict[str, Any]) -> bool:
-    """Say whether statements come before a node's query, which may set variables."""
+    """Return whether a node's query follows statements, which may set variables."""
     config = node["config"]
     return any(config.get(key) for key in ("sql_header", "pre-hook", "pre_hook"))
 
 
 def may_vary(adapter: SparkAdapter, node: dict[str, Any], code: str) -> bool:
-    """Say whether a query may give other rows of the same: by what it calls or names.
+    """Return whether a query may give different rows from the same inputs.
 
-    The text of a function of people's own may be another one the next time, and so may
-    what a library does.
+    The names and functions in it decide. A function that is not Spark's own may have a
+    different definition the next time, and a library may behave differently.
     """
     queries = [code]
     if is_python(node):
@@ -275,8 +278,8 @@ def may_vary(adapter: SparkAdapter, node: dict[str, Any], code: str) -> bool:
 def words_of_python(code: str) -> set[str]:
     """Return the names of Python's code and the words of its texts, in lower case.
 
-    Its documentation is left out, and so is the word user of a text: a kind of path, or
-    of a grant, is called so.
+    Docstrings are left out, and so is the word user in a text: a kind of path or grant
+    has this name.
     """
     tree = ast.parse(code)
     said = {
@@ -298,16 +301,16 @@ def words_of_python(code: str) -> set[str]:
 
 
 def engine_of(adapter: SparkAdapter) -> list[Any]:
-    """Return what may read the same rows otherwise, asked once a run.
+    """Return the parts of the engine that may change what is read, once a run.
 
-    The versions of the product and of Spark, and Spark's settings.
+    They are the versions of the product and of Spark, the zone, and Spark's settings.
     """
     run = run_of(adapter)
     if run.engine is None:
         settings = rows_of(adapter, "set")
         run.engine = [
             adapter.product_version(),
-            # The zone may be that of the machine.
+            # The zone may be the machine's, and not among the settings.
             *rows_of(adapter, "select version(), current_timezone()")[0],
             sorted((key, value) for key, value, *_ in settings if "spark.sql." in key),
         ]
@@ -317,9 +320,10 @@ def engine_of(adapter: SparkAdapter) -> list[Any]:
 def files_of_sources(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
 ) -> dict[str, RawFiles] | None:
-    """Return in which files a node's raw tables lie; None if one does not tell.
+    """Return the state of the files of a node's raw tables.
 
-    Or if the node's versions are not to be kept.
+    None if one table's state is unknown, or if the node's config does not keep
+    unchanged versions.
     """
     if not node["config"].get("keep_unchanged"):
         return None
@@ -337,11 +341,11 @@ def files_of_sources(
 
 
 def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
-    """Return what tells whether a raw table was written to; None if nothing does.
+    """Return the state that changes when a raw table is written to; None if unknown.
 
-    The digest is of the names, sizes and times of its files, its definition and what
-    Spark reads it by. Rows that are taken away and come back are in other files. A
-    table that keeps snapshots has a log of its commits instead.
+    The digest covers the names, sizes and times of its files, its definition and the
+    engine. Rows that are deleted and restored lie in new files. A table that keeps
+    snapshots has a log of its commits instead.
     """
     if is_by_the_time(adapter, source):
         return None
@@ -354,19 +358,19 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
     definition = list(map(tuple, rows_of(adapter, f"describe extended {relation}")))
     told = {row[0]: row[1] for row in definition}
     if snapshot := snapshot_of(adapter, relation, told):
-        # Each commit has a file of its own, so that none is too new to be told apart.
+        # Each commit has a file of its own, so no commit is too new to be recognized.
         digest = _digest([snapshot, definition, engine_of(adapter)])
         return RawFiles(digest, newest=0)
     is_in_files = str(told.get("Provider")).lower() in IN_FILES
     if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
         return None
-    # Avro's files may be read by a schema that lies in another file.
+    # The schema of Avro files may lie in a separate file.
     if "schemaurl" in str(told.get("Storage Properties")).lower():
         return None
-    # The metastore may give a folder's rows another value than the folder's name has.
+    # A partition's value in the metastore may differ from its folder's name.
     columns = "".join(f", `{name}`" for name in partition_columns(definition))
     rows = rows_of(adapter, f"select distinct {FILE}{columns} from {relation}")
-    # Of no row no file is told.
+    # Without rows, no file is known.
     if not rows:
         return None
     digest = _digest(
@@ -376,17 +380,17 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
 
 
 def partition_columns(definition: list[tuple[Any, ...]]) -> list[str]:
-    """Return the columns by which a table lies in folders, by what is told of it."""
+    """Return a table's partition columns, from its description."""
     names = [str(row[0] or "") for row in definition]
     if PARTITIONS not in names:
         return []
-    # After the heading of their list.
+    # Skip the list's two heading rows.
     left = names[names.index(PARTITIONS) + 2 :]
     return [*takewhile(lambda name: name and not name.startswith("#"), left)]
 
 
 def _digest(value: Any) -> str:
-    """Return a digest of what JSON can write, and of what else as its text."""
+    """Return a digest of a value as JSON, with any non-JSON object as text."""
     text = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -396,8 +400,8 @@ def version_to_keep(
 ) -> str | None:
     """Return the published version, if the next one would be the same; None if not.
 
-    `begun` has what the next one would be made of (`made_of`), and how its view would
-    show it (`in_time` or `folders`).
+    `begun` has the inputs of the next version (`made_of`), and how its view would show
+    it (`in_time` or `folders`).
     """
     version = run_of(adapter).published.version_of(relation_of(node))
     of_next, shape = begun["made_of"], begun["in_time"] or begun["folders"]
@@ -407,7 +411,7 @@ def version_to_keep(
     noted = MADE_OF.search(definitions(adapter, schema, name).get(name, ""))
     if noted is None or noted["digest"] != of_next.digest:
         return None
-    # What somebody else has put in its place goes, too.
+    # A view that somebody has put in its place is replaced, too.
     query = shape.published_rows(version) if shape else f"select * from {version}"
     text = text_of_view(adapter, relation_of(node)) or ""
     is_shown = text.strip().lower() == query.lower()
@@ -415,18 +419,18 @@ def version_to_keep(
 
 
 def shows(adapter: SparkAdapter, node: dict[str, Any], version: str) -> bool:
-    """Say whether a node's view shows a version whole, as publishing it makes it do."""
+    """Return whether a node's view shows a whole version, as when it was published."""
     text = text_of_view(adapter, relation_of(node)) or ""
     of_version = SHOWS_ALL + re.escape(version)
     return re.fullmatch(of_version, text.strip().lower()) is not None
 
 
 def is_whole(adapter: SparkAdapter, version: str, rows: str) -> bool:
-    """Say whether a version has all its rows: lost ones come back by writing them."""
+    """Return whether a version has all its rows; if not, it must be written again."""
     try:
         return rows_in(adapter, version) == int(rows)
     except DbtRuntimeError as failure:
-        # A file is damaged, or what the metastore says of it.
+        # A file is damaged, or the version's entry in the metastore.
         logger.debug(str(failure))
         return False
 
@@ -438,10 +442,10 @@ def note_made_of(
     version: str,
     made: MadeOf | None,
 ) -> None:
-    """Note what a version was made of, if no raw table was written to meanwhile.
+    """Note a version's inputs, if no raw table was written to meanwhile.
 
-    Files that were new when the run began are not noted: the next run reads them for
-    what they hold.
+    Files that were new when the run began are not noted: the next run reads their
+    contents.
     """
     if made is None or files_of_sources(adapter, graph, node) != made.files:
         return
@@ -465,7 +469,7 @@ def note_files(
     version: str,
     made: MadeOf,
 ) -> None:
-    """Note in which files the rows lie that a version stays for, if it is in others."""
+    """Note the raw tables' new files with a version that stays."""
     if not made.files:
         return
     noted = {digest for _, digest in readings_by_files(adapter, node)}

@@ -1,9 +1,10 @@
-"""What is published: which version each view reads, and what the version was read from.
+"""Read the published state: the version behind each view, and its raw reads.
 
 A stored relation is a view over an immutable table, its *version*, in the schema
-``<schema>_versions``. What the metastore tells of a view names the version that it
-reads and, in the property ``kept_versions``, those before that stay. A version's
-property ``raw_reads`` says which raw tables its rows come from, read by which run.
+``<schema>_versions``. A view's definition in the metastore names the version that it
+reads. Its property ``kept_versions`` lists the earlier versions that stay. A version's
+property ``raw_reads`` lists the raw tables behind its rows, each with the run that
+read it.
 """
 
 from __future__ import annotations
@@ -28,28 +29,28 @@ RAW_READS = re.compile(r"raw_reads=([^,\]]*)")
 RAW_FILES = re.compile(r"raw_files=([^,\]]*)")
 MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
 SUFFIX = "_versions"
-# Of characters: older metastores keep no longer property.
+# In characters: older metastores store no longer property.
 LONGEST_COMMENT = 2_000
-# What an encoded value begins with.
+# The prefix of an encoded value.
 ENCODED = "hex_"
-# In the name or value of a property that Spark shows to nobody.
+# Spark redacts a property whose name or value matches.
 HIDDEN = re.compile(r"(?i)secret|password|token|access[.]?key|credential|url")
-# Hive keeps no property whose value is empty.
+# Hive stores no property whose value is empty.
 NOTHING = "none"
 
 
 def encoded(text: str) -> str:
-    """Return a text as a property's value in which Spark finds nothing to hide."""
+    """Return a text encoded as a property's value that Spark does not redact."""
     return f"{ENCODED}{text.encode().hex()}" if text else ""
 
 
 def shown(text: str) -> str:
-    """Return a text as a property's value that people write: encoded if it must be."""
+    """Return a text as a property's value, encoded only if Spark would redact it."""
     return encoded(text) if HIDDEN.search(text) else text
 
 
 def decoded(value: str) -> str:
-    """Return the text of a property's value, which may be of before it was encoded."""
+    """Return the text of a property's value, encoded or not."""
     if not re.fullmatch(rf"{ENCODED}(?:[0-9a-f]{{2}})+", value):
         return value
     try:
@@ -65,7 +66,7 @@ def named_versions(text: str | None) -> list[str]:
 
 
 def versions_read(definition: str | None) -> list[str]:
-    """Return the versions that a view reads, by what the metastore tells of it."""
+    """Return the versions that a view reads, from its definition in the metastore."""
     told = definition or ""
     if found := _property_kept(told):
         told = told[: found.start()] + told[found.end() :]
@@ -73,21 +74,21 @@ def versions_read(definition: str | None) -> list[str]:
 
 
 def versions_kept(definition: str | None) -> list[str]:
-    """Return the versions that a view no longer reads and that stay all the same."""
+    """Return the versions that a view keeps and no longer reads."""
     found = _property_kept(definition or "")
     return named_versions(decoded(found[1])) if found else []
 
 
 def _property_kept(told: str) -> re.Match[str] | None:
-    """Find the property, told after the query, in which the same may be a text."""
+    """Find the property: its last occurrence, since the query may contain the text."""
     return KEPT_VERSIONS.search(told, max(0, told.rfind("kept_versions=")))
 
 
 def comment(adapter: SparkAdapter, text: str) -> str:
     """Return a description as a comment in SQL: its first paragraph, on one line.
 
-    What the metastore tells of a relation is searched for versions and properties, so
-    what a description says of such is written with a space in it.
+    Other functions search a relation's definition for versions and properties. A space
+    inserted into each such name in the description keeps it from matching.
     """
     first = re.split(r"\n\s*\n", text.strip(), maxsplit=1)[0]
     line = textwrap.shorten(first, LONGEST_COMMENT, placeholder=" ...")
@@ -99,18 +100,18 @@ def comment(adapter: SparkAdapter, text: str) -> str:
 
 
 def is_published(definition: str | None) -> bool:
-    """Say whether a relation was made by this project, by what the metastore tells."""
+    """Return whether this project made a relation, from its definition."""
     told = definition or ""
     return bool(KEPT_VERSIONS.search(told) or versions_read(told))
 
 
 @dataclass(frozen=True)
 class RawRead:
-    """What one run found in one raw table.
+    """The state of one raw table as one run read it.
 
-    `rows` and `content` tell whether the table has changed since; `newest` is the
-    latest load time that was not in the future, in microseconds since 1970. Of a table
-    that keeps its snapshots, `snapshot` is the id of the one that was read.
+    `rows` and `content` show whether the table has changed since; `newest` is the
+    latest load time that was not in the future, in microseconds since 1970. If the
+    table keeps snapshots, `snapshot` is the id of the snapshot that was read.
     """
 
     table: str
@@ -128,28 +129,28 @@ class RawRead:
 
     @classmethod
     def parse(cls, text: str) -> RawRead:
-        """Read what `str` wrote."""
+        """Parse the text that `str` writes."""
         table, run, *values = text.split(":")
         return cls(table, run, *(int(value) if value else None for value in values))
 
     @property
     def read_at(self) -> int:
-        """When the run began, in microseconds since 1970; 0 if that is not known."""
+        """Return when the run began, in microseconds since 1970; 0 if unknown."""
         return began(self.run)
 
     def found_the_same(self, other: RawRead) -> bool:
-        """Say whether another reading of the table found the same rows."""
+        """Return whether two readings of the table found the same rows."""
         known = self.content is not None or self.rows == 0
         return known and (self.rows, self.content) == (other.rows, other.content)
 
 
 def is_data(name: str) -> bool:
-    """Say whether Spark reads a file or folder of this name as rows."""
+    """Return whether Spark reads a file or folder of this name as rows."""
     return not name.startswith(("_", "."))
 
 
 def began(run: str) -> int:
-    """Return when a run began, in microseconds since 1970; 0 if that is not known."""
+    """Return when a run began, in microseconds since 1970; 0 if unknown."""
     if not RUN.fullmatch(run):
         return 0
     return int(_began(run).replace(tzinfo=timezone.utc).timestamp()) * 1_000_000
@@ -161,13 +162,13 @@ def _began(run: str) -> datetime:
 
 
 def written_on(version: str) -> str | None:
-    """Return when the run began that wrote a version, as a timestamp of UTC."""
+    """Return when a version's run began, as a timestamp in UTC."""
     found = VERSION.search(version)
     return str(_began(found["run"])) if found else None
 
 
 def raw_reads(definition: str | None) -> frozenset[RawRead] | None:
-    """Return what a version was read from; None where its table does not say."""
+    """Return a version's raw reads; None if its table does not list them."""
     found = RAW_READS.search(definition or "")
     if not found:
         return None
@@ -175,12 +176,12 @@ def raw_reads(definition: str | None) -> frozenset[RawRead] | None:
     try:
         return frozenset(map(RawRead.parse, texts if texts != [NOTHING] else ()))
     except ValueError:
-        # Somebody's own text, or that of another version of this project.
+        # A person's own text, or a format of a different release of this project.
         return None
 
 
 def raw_files(definition: str | None) -> dict[tuple[str, str], RawRead]:
-    """Return what raw tables held that a version was read from, by table and files."""
+    """Return a version's raw reads by the table and the digest of its files."""
     found = RAW_FILES.search(definition or "")
     read = {}
     for text in decoded(found[1]).split() if found else ():
@@ -188,7 +189,7 @@ def raw_files(definition: str | None) -> dict[tuple[str, str], RawRead]:
         try:
             raw = RawRead.parse(reading)
         except ValueError:
-            # Somebody's own text, or that of another version of this project.
+            # A person's own text, or a format of a different release of this project.
             return {}
         read[raw.table, digest] = raw
     return read
@@ -196,7 +197,7 @@ def raw_files(definition: str | None) -> dict[tuple[str, str], RawRead]:
 
 @dataclass
 class Published:
-    """What the metastore tells of the relations of some schemas, by lower-case name."""
+    """The relations of some schemas in the metastore, by lower-case name."""
 
     definitions: dict[str, str] = field(default_factory=dict)
     reads: dict[str, frozenset[RawRead] | None] = field(default_factory=dict)
@@ -204,7 +205,8 @@ class Published:
     def version_of(self, relation: str) -> str | None:
         """Return the one version that a stored relation's view reads.
 
-        A view that reads another relation's version is of before it was stored.
+        None if the view reads a different relation's version: it was made before the
+        relation was stored.
         """
         schema, _, name = relation.lower().partition(".")
         versions = versions_read(self.definitions.get(relation.lower()))
@@ -214,9 +216,9 @@ class Published:
         return versions[0] if is_own else None
 
     def reads_of(self, versions: Iterable[str]) -> frozenset[RawRead]:
-        """Return what versions were read from, together.
+        """Return the union of the raw reads of versions.
 
-        A version that does not say counts as read from itself, by a run of its own.
+        A version that lists none counts as read from itself, by a run of its own.
         """
         found: set[RawRead] = set()
         for version in versions:
@@ -227,7 +229,7 @@ class Published:
         return frozenset(found)
 
     def load(self, adapter: SparkAdapter, schema: str, pattern: str = "*") -> None:
-        """Ask the metastore for the relations of a schema, versions or views."""
+        """Load the versions or views of a schema from the metastore."""
         for name, told in definitions(adapter, schema, pattern).items():
             relation = f"{schema}.{name}".lower()
             if VERSION.search(name):
@@ -239,8 +241,8 @@ class Published:
 def definitions(
     adapter: SparkAdapter, schema: str, pattern: str = "*"
 ) -> dict[str, str]:
-    """Return what the metastore tells of the relations of a schema, by their names."""
-    # Here: whoever reads the published state needs no dbt.
+    """Return the definitions of a schema's relations in the metastore, by name."""
+    # Imported here: reading the published state needs no dbt.
     from dbt_common.exceptions import DbtRuntimeError
 
     query = f"show table extended in {schema} like '{pattern}'"
@@ -255,8 +257,8 @@ def definitions(
         except DbtRuntimeError as failure:
             if "SCHEMA_NOT_FOUND" in str(failure):
                 return {}
-            # Spark lists the names first, and fails where somebody drops one before it
-            # has asked for it.
+            # Spark lists the names first, and fails if a relation is dropped before
+            # Spark has read its definition.
             attempts -= 1
             if not attempts or "TABLE_OR_VIEW_NOT_FOUND" not in str(failure):
                 raise

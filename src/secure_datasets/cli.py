@@ -1,9 +1,13 @@
 """The command `secure-datasets`: questions about access, for administrators.
 
-`who`, `why` and `compare` are answered by the quick engine, from the published state
-that the last run has written: neither dbt nor Spark is started. If DuckDB can't say
-exactly what Spark would, the same queries are asked of Spark. The other commands call
-dbt.
+The quick engine answers questions from the published state that the last run wrote,
+without dbt or Spark. If DuckDB can't give exactly Spark's answer:
+
+- Spark runs the same queries of `who`, `why` and `compare`, unless `--as-of` is given.
+- dbt answers `timeline` and `review`.
+- All further questions fail.
+
+Several commands always call dbt.
 """
 
 from __future__ import annotations
@@ -43,28 +47,28 @@ YES, NO, UNASKED = 0, 1, 2
 FORMATS = ("text", "json", "csv")
 ENGINES = ("auto", "duckdb", "spark")
 SHELLS = ("bash", "zsh")
-# What a pack bears.
+# The fields on a pack.
 CAMPAIGN = ("campaign", "deadline")
-# What an option or argument is called that names a file or a folder.
+# The metavars of options and arguments that name a file or a folder.
 PATHS = ("PATH", "TABLE")
-# A question over a state that moves is asked again this often.
+# The number of attempts at a question while the published state moves.
 ATTEMPTS = 2
-# The schema of a state that is worked out for a question, in the quick engine alone.
+# The schema of a state that the quick engine works out for one question.
 OTHER = "another_state"
 # SQL for an id: a number, a parameter, a text or a call.
 SQL_OF_USER = re.compile(
     r"[0-9]+|[:$@?%{].*|'.*'|.*\(.*\)|(current|session)_user", re.S | re.I
 )
-# What Spark is asked by dbt alone.
+# Commands that Spark can answer only through dbt.
 QUICK = ("what-if", "review", "timeline")
 
 
 class Unasked(Exception):
-    """What could not be asked; the message says why, in one sentence."""
+    """A question that can't be asked; the message gives the reason in one sentence."""
 
 
 class NotQuick(Unasked):
-    """What the quick engine could not be asked, and dbt may answer."""
+    """A question that the quick engine can't answer, but dbt may."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unread:
         _commands(top)[options.command].stop_at(unread)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that can't show a letter shows its code.
+        # A terminal that can't show a character shows its code.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = options.answer(options)
@@ -82,11 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Unasked, NoState, NoProject) as why:
         return _unasked(options.command, str(why))
     except BrokenPipeError:
-        # Whoever reads has enough. Python must not flush once more at its end.
+        # The reader closed the pipe. Python must not flush once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNASKED
     except Exception as failure:
-        # Python's own exit code for it is 1, which is "no" here.
+        # Python's own exit code for an exception is 1, but here 1 means "no".
         said = str(failure).strip().split("\n")[0]
         return _unasked(options.command, f"it fails: {type(failure).__name__}: {said}")
     return code
@@ -105,11 +109,11 @@ def _note(sentence: str) -> None:
     print(f"Note: {sentence}", file=sys.stderr)
 
 
-# What people write
+# The command line
 
 
 class _Once(argparse.Action):
-    """An option of one value, which two can't be given."""
+    """An option that may be given only once."""
 
     def __call__(
         self,
@@ -118,7 +122,7 @@ class _Once(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Take the value, unless there is one."""
+        """Set the value; fail if the option already has one."""
         given = vars(namespace).setdefault("given", set())
         if option_string and self.dest in given:
             raise argparse.ArgumentError(self, "is given twice: give it once")
@@ -130,7 +134,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def __init__(self, **given: Any) -> None:
-        # The beginning of an option is another option in the next version.
+        # No abbreviations: in the next version, one may match a different option.
         super().__init__(allow_abbrev=False, **given)
         self.register("action", None, _Once)
         self.register("action", "store", _Once)
@@ -139,7 +143,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(UNASKED, f"{self.prog}: {message}; see {self.prog} --help\n")
 
     def stop_at(self, unread: Sequence[str]) -> NoReturn:
-        """Say what can't be read, and what it may have been meant for."""
+        """Fail with the unknown words and a suggestion for them."""
         options = (text for text in unread if text.startswith("-"))
         wrong = next(options, None)
         if wrong is None:
@@ -158,7 +162,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Return the parser of the command line."""
     top = _Parser(
         prog="secure-datasets",
         description="Who may see what, and why. For administrators.",
@@ -325,7 +329,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _commands(top: argparse.ArgumentParser) -> dict[str, Any]:
-    """Return what reads the words after each command."""
+    """Return the parser of each command's arguments, by command."""
     (commands,) = (a for a in top._actions if isinstance(a.choices, dict))
     return dict(commands.choices or {})
 
@@ -478,11 +482,11 @@ def _asked(
 ) -> int:
     """Answer a question over the published state, by the quick engine or by Spark.
 
-    answer  what asks: of the macros, and of what is told about the answer in JSON
+    answer  a function of the macros and of the facts that JSON shows about the answer
     """
     from secure_datasets.questions.asked import QuestionError
 
-    # A target beside the file of a state says of which target the state has to be.
+    # With both --state and --target, the state must belong to the target.
     project = None if options.state and not options.target else _project(options)
     path = Path(options.state or project.state_path(options.schema))
     for attempt in range(ATTEMPTS):
@@ -501,7 +505,7 @@ def _asked(
             ) from None
         except QuestionError as why:
             raise Unasked(str(why)) from None
-        # An edited config is what is asked about.
+        # With --config, the question is about the edited config.
         is_edited = getattr(options, "config", False)
         _tell_of_state(state, None if is_edited else project)
         print(_on_terminal(text, options))
@@ -510,7 +514,7 @@ def _asked(
 
 
 def _on_terminal(text: str, options: argparse.Namespace) -> str:
-    """Return a text in colour on a terminal that has colours, or as it is."""
+    """Return a text, with colours if the terminal has them."""
     from secure_datasets.questions.output import coloured
 
     is_plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
@@ -524,7 +528,7 @@ def _project(options: argparse.Namespace) -> Project:
 
 
 def _named_project(options: argparse.Namespace) -> Project | None:
-    """Return the project, unless a state is named and no project is."""
+    """Return the project; None if the options name a state and no project."""
     is_named = options.project_dir or not options.state
     return _project(options) if is_named else None
 
@@ -532,7 +536,7 @@ def _named_project(options: argparse.Namespace) -> Project | None:
 def _check_state(
     state: State, project: Project | None, options: argparse.Namespace
 ) -> None:
-    """Raise if a state is another project's or another schema's."""
+    """Raise if a state belongs to a different project or schema."""
     if project and state.values["project"] != project.name:
         raise NoState(
             f"{state.path} is the project '{state.values['project']}', and this is"
@@ -546,7 +550,7 @@ def _check_state(
 
 
 def _tell_of_state(state: State, project: Project | None) -> None:
-    """Say what makes an answer older than what is there."""
+    """Print notes on the reasons why an answer may be outdated."""
     if state.unfinished:
         _note(
             f"the run {state.unfinished} has begun to publish and has not ended, so the"
@@ -561,7 +565,7 @@ def _tell_of_state(state: State, project: Project | None) -> None:
 
 
 def _edits_of_config(state: State, project: Project) -> Iterator[str]:
-    """Yield which files of the config are other ones than the run has read."""
+    """Yield the files of the config that differ from the files that the run read."""
     for file in state.document["config_files"]:
         package = file["package"]
         folder = project.folder
@@ -579,7 +583,7 @@ def _edits_of_config(state: State, project: Project) -> Iterator[str]:
 def _by_engines(
     options: argparse.Namespace, project: Project | None, state: State, answer: Any
 ) -> tuple[int, str]:
-    """Return the answer's exit code and text, of the first engine that can say it."""
+    """Return the exit code and text from the first engine that can answer."""
     from secure_datasets.engines.duckdb import DuckDB, NotExact, NotThere, as_json
     from secure_datasets.questions.asked import QuestionError
     from secure_datasets.questions.macros import Package
@@ -587,7 +591,7 @@ def _by_engines(
 
     as_of, about = _as_of_moment(options), {"state": state.about}
     about |= {"as_of": as_of} if as_of else {}
-    # Another state than the published one is for the quick engine alone.
+    # Only the quick engine answers about a state that is not the published one.
     is_quick = bool(as_of) or options.command in QUICK
     if is_quick and options.engine == "spark":
         raise Unasked("Spark is not asked about another state: leave out --engine")
@@ -615,7 +619,7 @@ def _by_engines(
             is_past = as_of or options.command == "timeline"
             is_raw = table in state.document["raw_tables"]
             if is_past and is_raw and isinstance(why, NotThere):
-                # Files of the present would be no help.
+                # Files of the present would not help.
                 package["check_has_past"](table)
             reason = (
                 _without_files(str(why), bool(as_of))
@@ -635,7 +639,7 @@ def _by_engines(
 
 
 def _without_files(relation: str, is_past: bool) -> str:
-    """Say of which relation no files are known, and what helps."""
+    """Return a sentence about a relation without known files, and the remedy."""
     build = "build the day's state (secure-datasets as-of), and ask it by --schema"
     if relation.count(".") == 2:
         said = f"{relation} is in another catalog, whose files are not read"
@@ -645,7 +649,7 @@ def _without_files(relation: str, is_past: bool) -> str:
 
 
 def _as_of_moment(options: argparse.Namespace) -> str | None:
-    """Return the moment that is asked about; None for now."""
+    """Return the moment of the question; None for now."""
     given = getattr(options, "as_of", None) or getattr(options, "moment", None)
     if given:
         _check_moment(given)
@@ -660,19 +664,19 @@ def _check_moment(given: str) -> None:
 
 
 def _memory(options: argparse.Namespace) -> AbstractContextManager[None]:
-    """Return what lets the quick engine remember queries, if there is a project."""
+    """Return a context with the quick engine's cache of queries, if any project."""
     from secure_datasets.engines.memory import FOLDER, kept_in
 
     try:
         project = _named_project(options)
     except NoProject:
-        # The state that is named is enough for an answer.
+        # A named state is enough for an answer.
         project = None
     return kept_in(project.target_folder / FOLDER) if project else nullcontext()
 
 
 def _kept(options: argparse.Namespace, state: State) -> Any:
-    """Return where past states of the project are kept, if they are."""
+    """Return the store of the project's past states; None if there is none."""
     from secure_datasets.questions.kept import FOLDER, Kept
 
     project = _named_project(options)
@@ -681,7 +685,7 @@ def _kept(options: argparse.Namespace, state: State) -> Any:
 
 
 def _keep(kept: Any, as_of: str, engine: Any) -> None:
-    """Keep what was worked out; an answer does without where that fails."""
+    """Keep a past state; a failure does not affect the answer."""
     if kept is None:
         return
     try:
@@ -691,7 +695,7 @@ def _keep(kept: Any, as_of: str, engine: Any) -> None:
 
 
 def _folders(options: argparse.Namespace) -> Callable[[str], Path | None]:
-    """Return what tells the folder of a package of the project, if one is named."""
+    """Return a function from a package's name to its folder; None without a project."""
     project = _named_project(options)
 
     def folder(package: str) -> Path | None:
@@ -727,7 +731,7 @@ def _who(options: argparse.Namespace) -> int:
 
 
 def _check_one(options: argparse.Namespace, *wanted: str) -> None:
-    """Raise if not one of some arguments is given; the first may be a user."""
+    """Raise unless exactly one of the arguments is given; the first may be a user."""
     called = {name: "a user" if name == "user" else f"--{name}" for name in wanted}
     given = [called[name] for name in wanted if vars(options)[name]]
     if len(given) != 1:
@@ -736,7 +740,7 @@ def _check_one(options: argparse.Namespace, *wanted: str) -> None:
 
 
 def _called(asked: Any, user: str) -> str:
-    """Return what the macros find a user by: as it was given, or the id of a name."""
+    """Return a user in the macros' form: the given text, or the id for a name."""
     from secure_datasets.questions.asked import QuestionError
 
     try:
@@ -942,7 +946,7 @@ def _test(options: argparse.Namespace) -> int:
     return UNASKED if found.problems else NO if failing else YES
 
 
-# What dbt answers
+# The questions that dbt answers
 
 
 def _dbt(options: argparse.Namespace, *arguments: str) -> int:
@@ -1022,8 +1026,8 @@ def _review(options: argparse.Namespace) -> int:
 def _asked_of_dbt_else(
     options: argparse.Namespace, answer: Any, operation: str, **given: Any
 ) -> int:
-    """Answer by the quick engine, or by dbt where that can't say it."""
-    # dbt knows the target's own state alone.
+    """Answer with the quick engine, or with dbt if the quick engine can't."""
+    # dbt knows only the target's own state.
     named = [f"--{name}" for name in ("schema", "state") if vars(options)[name]]
     if options.engine == "spark" and named:
         raise Unasked(f"dbt answers of the target's schema: leave out {named[0]}")
@@ -1049,16 +1053,17 @@ def _decisions(options: argparse.Namespace) -> int:
 
 
 def _entry(dataset: str) -> str:
-    """Return the name of a dataset's entry, which its view has too, with a prefix."""
+    """Return the name of a dataset's entry: the view's name without its prefix."""
     from secure_datasets.config.plan import PREFIX
 
     return dataset.removeprefix(PREFIX)
 
 
 def _dataset(options: argparse.Namespace) -> str:
-    """Return the dataset that is named; raise if the config has no such entry.
+    """Return the named dataset; raise if the config has no such entry.
 
-    The published state tells that while the config is that of its run; else dbt does.
+    The published state decides if the config has not changed since its run. If it has,
+    the name passes, and dbt checks it.
     """
     name, project = _entry(options.dataset), _project(options)
     try:
@@ -1066,7 +1071,7 @@ def _dataset(options: argparse.Namespace) -> str:
     except NoState:
         return name
     config, files = state.document["config"], state.document["config_files"]
-    # A project without a config may have one now; files of SML are not told of.
+    # A project without a config may have one now; the state lists no SML files.
     is_told = any(file["package"] == project.name for file in files)
     is_told = is_told and state.values["project"] == project.name
     if name in config["datasets"] or not is_told or "sml_state" in config:
@@ -1131,7 +1136,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _check_roles(project: Project) -> int:
-    """Print which roles of policies nobody could hold, by the last run's groups."""
+    """Print the roles in policies that no group of the last run provides."""
     from secure_datasets.engines.duckdb import DuckDB, NotExact, NotThere, as_json
     from secure_datasets.questions.asked import QuestionError
     from secure_datasets.questions.configs import edited_config, roles_without_a_group
@@ -1140,7 +1145,7 @@ def _check_roles(project: Project) -> int:
     try:
         state = read_state(project.state_path(), VERSION)
         if state.values["project"] == PRODUCT:
-            # It has no config beside the package's, which its tests hold.
+            # It has only the package's own config, which the tests cover.
             return YES
         check_files(state)
         now = Package(state, DuckDB(relations_of(state)), as_json, _note)

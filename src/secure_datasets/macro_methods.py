@@ -38,9 +38,9 @@ from secure_datasets.sql import expressions, spelling
 from secure_datasets.sql.expressions import ExpressionProblem
 
 REMEMBERED = 256
-# Where dbt has a node's relation.
+# The keys of a node that locate its relation.
 PLACE = ("database", "schema", "alias")
-# Stands for the reader's id in what macros write.
+# The placeholder for the reader's id in the output of macros.
 READER = "<the reader>"
 
 
@@ -356,7 +356,7 @@ class SecureDatasets(Planner):
             self.stop(sentence)
 
     def check_rights_in_time(self, nodes: dict[str, Any]) -> None:
-        """Stop dbt at a stored model in which a right would outlive its time."""
+        """Stop dbt at a stored model that would keep a right beyond its time."""
         for sentence in installed.rights_kept(nodes):
             self.stop(sentence)
 

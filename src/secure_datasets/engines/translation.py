@@ -1,10 +1,10 @@
-"""Spark's SQL as DuckDB's, for what DuckDB works out exactly as Spark does.
+"""Translation of Spark's SQL to DuckDB's, where DuckDB gives exactly Spark's result.
 
-The list of expressions, clauses and types is closed. SQL beyond it raises `NotExact`,
-so that the caller goes to Spark instead of getting another answer. What depends on the
-type of a value is decided by DuckDB itself: the functions of `FUNCTIONS` fail at a type
-for which the two engines differ, and `Translation.check` binds only if every comparison
-is of values of one kind.
+The list of expressions, clauses and types is closed. SQL beyond it raises `NotExact`:
+the caller then asks Spark instead of getting a different answer. DuckDB itself checks
+the types of values: the functions of `FUNCTIONS` fail on types that the two engines
+treat differently, and `Translation.check` binds only if every comparison is between
+values of one kind.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from secure_datasets.sql.expressions import unescaped
 
 
 class NotExact(Exception):
-    """DuckDB can't say exactly what Spark would; the message names the reason."""
+    """DuckDB can't give exactly Spark's result; the message names the reason."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Translation:
     """A query in DuckDB's SQL.
 
     `relations` are the names it reads, in lower case; each stands in `sql` as one
-    quoted name. `check`, which is never run, binds only if comparisons are of values of
-    one kind; it is null where nothing is compared.
+    quoted name. `check`, which is never run, binds only if all comparisons are between
+    values of one kind; it is None if there is no comparison.
     """
 
     sql: str
@@ -41,7 +41,7 @@ class Translation:
     relations: tuple[str, ...]
 
 
-# What a value may be for each question; an engine names its types as DuckDB does.
+# Lists of types for the checks below, by DuckDB's names.
 WHOLE = "'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT'"
 PLAIN = f"'VARCHAR', 'BOOLEAN', 'DATE', {WHOLE}, '\"NULL\"'"
 MOMENT = "'TIMESTAMP WITH TIME ZONE'"
@@ -53,7 +53,7 @@ def _fails(what: str, value: str = "a") -> str:
 
 
 WHOLE_TEXT = "'[+-]?[0-9]+'"
-# Spark ignores white space and control characters around what it casts.
+# Spark ignores white space and control characters around the text that it casts.
 SPACE = r"[\x00-\x20\x7f-\x{a0}\x{1680}\x{2000}-\x{206f}\x{3000}\x{feff}]"
 AROUND = f"'^{SPACE}|{SPACE}$'"
 
@@ -153,16 +153,17 @@ FUNCTIONS = {
     " else error('not exact: a value of JSON that is no text') end",
     "spark_length(a)": "case when typeof(a) in ('VARCHAR', '\"NULL\"')"
     f" then try_cast(length(a) as int) else {_fails('the length')} end",
-    # A sum of decimals is one, and one of whole numbers turns round beyond a bigint.
+    # A sum of decimals is a decimal; a sum of whole numbers wraps around past a bigint.
     "spark_sum(a)": "case when typeof(sum(a)) not in ('HUGEINT', '\"NULL\"')"
     " or try_cast(sum(a) as bigint) is null and sum(a) is not null"
     " then error('not exact: a sum, of the type ' || typeof(sum(a)))"
     " else try_cast(sum(a) as bigint) end",
 }
 
-# What an engine has only if its queries compare fingerprints and show none: the hash
-# is DuckDB's own. That of a list is a sum of its elements' hashes, so that those of
-# (1, 1), (1, 2), (2, 1) and (2, 2) would cancel each other out: it is hashed once more.
+# Only for an engine whose queries compare fingerprints and show none, since the hash is
+# DuckDB's own. DuckDB's hash of a list is a sum of its elements' hashes, so that the
+# hashes of (1, 1), (1, 2), (2, 1) and (2, 2) would cancel each other out. Therefore the
+# hash is hashed once more.
 FINGERPRINT = "spark_fingerprint(a) as try_cast(hash(hash(a)) >> 1 as bigint)"
 
 # The arguments that each part of a query may have; no other is known to be exact.
@@ -301,7 +302,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.Year: "this",
 }
 KNOWN_PARTS = {part: frozenset(names.split()) for part, names in PARTS.items()}
-# sqlglot's notes to itself.
+# Arguments that sqlglot keeps for its own use.
 NOTES = {"_type"}
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 COMPARISONS += (exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -310,7 +311,7 @@ JSON_FIELD = re.compile(r"\$\.[A-Za-z_][A-Za-z0-9_]*")
 BARRIERS = {"monotonically_increasing_id", "spark_partition_id"}
 CSV_OPTIONS = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS"}
 
-# What a text, a name or a comment of Spark's SQL is, so that nothing in one is code.
+# A text, a name or a comment of Spark's SQL: its content is not code.
 TOKEN = re.compile(
     r"--[^\n]*|/\*.*?\*/|`(?:[^`]|``)*`"
     r"|[rR]'[^']*'|[rR]\"[^\"]*\""
@@ -328,7 +329,7 @@ def translated(sql: str) -> Translation:
 
 
 def _translate(sql: str) -> tuple[str, str | None, tuple[str, ...]]:
-    # It warns of what it can't take apart further, which is refused below.
+    # sqlglot warns if it can't parse a part further; such a part is refused below.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     skeleton, texts = _without_texts(sql)
     try:
@@ -360,7 +361,7 @@ def _translate(sql: str) -> tuple[str, str | None, tuple[str, ...]]:
 def _without_texts(sql: str) -> tuple[str, dict[str, str]]:
     """Return the query with a number in the place of each text, and the texts.
 
-    Two texts that stand side by side are one, as for Spark.
+    Two adjacent texts are one text, as in Spark.
     """
     texts: dict[str, str] = {}
 
@@ -442,15 +443,15 @@ def _name_relations(nodes: list[exp.Expression]) -> tuple[str, ...]:
 
 
 def _is_step(table: exp.Table, name: str) -> bool:
-    """Say whether a name is of a step (`with`) that this place of the query sees."""
+    """Return whether a name is a step (`with`) that is visible at this place."""
     node: exp.Expression = table
     while node.parent is not None:
         parent = node.parent
         if isinstance(parent, exp.With):
             steps = parent.expressions
-            # A step sees those before it, and itself if it may be recursive.
+            # A step sees the earlier steps, and itself if it may be recursive.
             seen = steps[: _place(steps, node) + bool(parent.args.get("recursive"))]
-            # The query that they are steps of was looked at by this.
+            # This has covered the query that has the steps.
             parent = parent.parent
         else:
             steps = parent.args.get("with_")
@@ -462,7 +463,7 @@ def _is_step(table: exp.Table, name: str) -> bool:
 
 
 def _place(steps: list[exp.Expression], node: exp.Expression) -> int:
-    """Return where a step stands; equal ones are not the same."""
+    """Return the index of a step, by identity and not by equality."""
     return next(place for place, step in enumerate(steps) if step is node)
 
 
@@ -477,7 +478,7 @@ TAKES_LITERALS = (
 
 
 def _text_literal(node: exp.Literal) -> exp.Expression:
-    """Return a text as one, which DuckDB makes no date or number of."""
+    """Return a text as a varchar, so that DuckDB makes no date or number of it."""
     if not node.is_string:
         _check_number(node)
         return node
@@ -494,14 +495,15 @@ def _text_type() -> exp.DataType:
     return exp.DataType(this=exp.DataType.Type.TEXT, nested=False)
 
 
-# The most digits of which both engines make the same decimal, whatever is beside it.
+# Up to this number of digits, both engines make the same decimal in any context.
 MOST_DIGITS = 18
 
 
 def _check_number(node: exp.Literal) -> None:
     """Raise `NotExact` at a number that is a decimal for Spark, and longer for DuckDB.
 
-    That is a whole number beyond the longest type, or a decimal of many digits.
+    Such a number is a whole number beyond the longest type, or a decimal with more than
+    MOST_DIGITS digits.
     """
     whole, point, _ = node.this.lower().partition(".")
     if not node.this.replace(".", "").isdigit():
@@ -514,7 +516,7 @@ def _check_number(node: exp.Literal) -> None:
 
 
 def _cast(node: exp.Cast) -> exp.Expression:
-    """Return a cast by the function for its type."""
+    """Return a cast as a call of the function for its type."""
     name = node.to.this.name if hasattr(node.to.this, "name") else str(node.to.this)
     this = node.this
     if isinstance(this, exp.Null):
@@ -556,7 +558,7 @@ def _decimal(node: exp.Cast, this: exp.Expression) -> exp.Expression:
 
 
 def _concat(node: exp.Concat | exp.DPipe) -> exp.Expression:
-    """Return texts put together: null if one is null."""
+    """Return a concatenation of texts: null if one is null."""
     parts = node.expressions or [node.this, node.expression]
     made = [_call("spark_text", part.copy()) for part in parts]
     together: exp.Expression = made[0]
@@ -566,7 +568,7 @@ def _concat(node: exp.Concat | exp.DPipe) -> exp.Expression:
 
 
 def _concat_ws(node: exp.ConcatWs) -> exp.Expression:
-    """Return texts put together with a separator: without those that are null."""
+    """Return a concatenation with a separator: it skips null texts."""
     separator, *parts = node.expressions
     if not parts:
         return exp.Cast(this=exp.Literal.string(""), to=_text_type())
@@ -575,7 +577,7 @@ def _concat_ws(node: exp.ConcatWs) -> exp.Expression:
 
 
 def _like(node: exp.Like) -> exp.Expression:
-    """Return a comparison with a pattern, in which a backslash escapes."""
+    """Return a comparison with a pattern, with the backslash as escape."""
     pattern = node.expression
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
         raise NotExact("a pattern of LIKE that is no text")
@@ -597,7 +599,7 @@ LAST_LINE = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?$"
 
 
 def _regexp(node: exp.RegexpLike) -> exp.Expression:
-    """Return whether a pattern is found, in the part of the language that is shared."""
+    """Return a search for a pattern, within the syntax that Java and RE2 share."""
     pattern = node.expression
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
         raise NotExact("a pattern of RLIKE that is no text")
@@ -616,14 +618,14 @@ def _literal_number(node: exp.Expression, what: str) -> int:
 
 
 def _divided(node: exp.IntDiv | exp.Mod) -> exp.Expression:
-    """Return a division without rest, or its rest, by a number that is not 0."""
+    """Return an integer division or a remainder, by a number that is not 0."""
     if not _literal_number(node.expression, "a divisor"):
         raise NotExact("a division by 0")
     return node
 
 
 def _slice(node: exp.ArraySlice) -> exp.Expression:
-    """Return so many values of an array from a place on."""
+    """Return a slice of an array, by place and length."""
     first = _literal_number(node.args["start"], "a place in an array")
     number = _literal_number(node.args["end"], "a number of values")
     if not first or not number:
@@ -641,13 +643,13 @@ def _substring(node: exp.Substring) -> exp.Expression:
     if not _literal_number(node.args["start"], "a place in a text"):
         raise NotExact("a place in a text that is 0")
     if length := node.args.get("length"):
-        # DuckDB takes a negative one for a way back.
+        # DuckDB counts backwards for a negative length.
         node.set("length", _call("spark_at_least_0", length.copy()))
     return node
 
 
 def _before(node: exp.SubstringIndex) -> exp.Expression:
-    """Return what stands before the first of a delimiter."""
+    """Return the text before the first occurrence of a delimiter."""
     delimiter, count = node.args["delimiter"], node.args["count"]
     if _literal_number(count, "a count of delimiters") != 1 or not delimiter.name:
         raise NotExact("a text before other than the first delimiter")
@@ -668,7 +670,7 @@ def _options(node: exp.Expression | None) -> dict[str, str]:
 
 
 def _json(node: exp.JSONFormat) -> exp.Expression:
-    """Return a value as JSON, with what is null."""
+    """Return a value as JSON, including null fields."""
     options = dict(_options(node.args.get("options")))
     if options.pop("ignoreNullFields", None) != "false" or options:
         raise NotExact("JSON with other options than ignoreNullFields=false")
@@ -684,7 +686,7 @@ def _json_field(node: exp.JSONExtractScalar) -> exp.Expression:
 
 
 def _anonymous(node: exp.Anonymous) -> exp.Expression:
-    """Return a function that sqlglot has no name for."""
+    """Return a function that has no class of its own in sqlglot."""
     name, given = node.name.lower(), node.expressions
     if name == "btrim" and len(given) == 2:
         return _call("trim", *(each.copy() for each in given))
@@ -739,9 +741,9 @@ def _select(node: exp.Select) -> exp.Expression:
 
 
 def _put_in(node: exp.Select, alias: exp.TableAlias, row: exp.Struct) -> bool:
-    """Put the values of a view's one row in the place of its columns; say whether.
+    """Replace the columns of a one-row view by its values; return whether it did.
 
-    So a filter on a row's user still reaches what the row is made of.
+    Thus a filter on a row's user still reaches the sources of the row.
     """
     names = [column.name.lower() for column in alias.columns]
     values = dict(zip(names, map(_value, row.expressions), strict=True))
@@ -806,7 +808,7 @@ def _count(node: exp.Count) -> exp.Expression:
 
 
 def _count_if(node: exp.CountIf) -> exp.Expression:
-    """Return a count, which is 0 where nothing is known: DuckDB's own would be null."""
+    """Return a count that is 0 if all values are null; DuckDB's own would be null."""
     ifs = [exp.If(this=node.this.copy(), true=exp.Literal.number(1))]
     return exp.Count(this=exp.Case(ifs=ifs), big_int=True)
 
@@ -819,7 +821,7 @@ def _window(node: exp.Window) -> exp.Expression:
     return node
 
 
-# With a sign, each is the least number of a type; DuckDB takes it for a longer one.
+# With a sign, each is the least number of a type; DuckDB gives it a longer type.
 EDGES = {"2147483648": "int", "9223372036854775808": "bigint"}
 
 
@@ -846,10 +848,10 @@ def _compared(node: exp.Expression) -> exp.Expression:
 
 
 def _sum_or_product(node: exp.Add | exp.Sub | exp.Mul) -> exp.Expression:
-    """Return a sum or product that DuckDB works out, whatever is made of it.
+    """Return a sum or product that DuckDB computes without rewriting it.
 
-    Otherwise it makes `a > 0` of `a + 1 > 1`, and a value that overflows, which turns
-    round in Spark, is none.
+    Without this, DuckDB rewrites `a + 1 > 1` as `a > 0`, and misses the overflow, which
+    wraps around in Spark.
     """
     place: exp.Expression = node
     while isinstance(place.parent, exp.Paren):
@@ -864,7 +866,7 @@ def _negated(node: exp.Neg) -> exp.Expression:
         kind = None if node.this.is_string else EDGES.get(node.this.name)
         to = kind and exp.DataType.build(kind)
         return exp.Cast(this=node.copy(), to=to) if to else node
-    # DuckDB's own sign makes a longer number of the least one.
+    # DuckDB's own minus gives the least number a longer type.
     zero = exp.Literal.number(0)
     less = exp.Paren(this=exp.Sub(this=zero, expression=node.this.copy()))
     return exp.Coalesce(this=less, expressions=[exp.Null()])
@@ -975,8 +977,8 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
 def _check_text(tree: exp.Expression) -> str | None:
     """Return the query with each comparison in a form that binds for one kind only.
 
-    DuckDB compares a number with a text as texts, and Spark as numbers. `coalesce` of
-    the two is refused by DuckDB before anything runs. The tree is used up.
+    DuckDB compares a number with a text as texts, and Spark as numbers. DuckDB refuses
+    a `coalesce` of the two when it binds. This function modifies the tree.
     """
     found = [
         node

@@ -1,7 +1,7 @@
-"""What the queries found, as gates with their evidence.
+"""The results of the queries, as gates with their evidence.
 
-A gate is open, closed or not asked. What is closed first hides the row. Evidence is a
-list of notes: a sentence, what it is made of, and further notes below it.
+A gate is open, closed or not asked. The first closed gate hides the row. Evidence is a
+list of notes: a sentence, its data, and further notes below it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from secure_datasets.rules import times
 OPEN, CLOSED, NOT_ASKED = "open", "closed", "not asked"
 UNDER_NO_VIEW = "the dataset is under no view authorization"
 NO_CONDITIONS = "the dataset has none"
-# So many of what may be many are told by name.
+# The most items of a long list that an answer names.
 SOME = 5
 GATES = ("row", "user", "tier", "view authorization", "row security", "conditions")
 
@@ -39,7 +39,7 @@ def state_of(is_open: bool) -> str:
 
 
 # ---------------------------------------------------------------------------
-# Rows: what staging has of them
+# Rows in staging
 # ---------------------------------------------------------------------------
 
 
@@ -74,18 +74,18 @@ def _trace_notes(traced: Facts, whose: str) -> list[Note]:
 
 
 # ---------------------------------------------------------------------------
-# Rights: what a tier asks for, and the paths to it
+# Rights: the parts of a tier, and the paths to them
 # ---------------------------------------------------------------------------
 
 
 def since(date: str | None, author: str | None) -> str:
-    """Return since when something holds, and by whom."""
+    """Return the start date and the author of a grant, in words."""
     when = f"since {date}" if date else "since when is not recorded"
     return f"{when}, by {author}" if author else f"{when}, by whom is not recorded"
 
 
 def until(path: Facts) -> str:
-    """Return when a path ends: with the first of its rows that has an end."""
+    """Return the end of a path: the first end of any of its rows."""
     return f", until {path['ends']} UTC" if path.get("ends") else ""
 
 
@@ -177,12 +177,12 @@ def is_linked(facts: Facts, link: Facts, keys: dict[str, Any]) -> bool:
 
 
 def missed_key(part: Facts, object_id: Any) -> str:
-    """Return by what the facts have what would open a part, but for its flaws."""
+    """Return the key in `facts["missed"]` of flawed rows that could open a part."""
     return f"{part.get('permission') or part.get('table')} on {object_id}"
 
 
 def missed(facts: Facts, part: Facts, object_id: Any, is_held: bool) -> list[Note]:
-    """Return what is there and does not count, where nothing does."""
+    """Return the rows that exist but do not count, if the part is not held."""
     found = facts["missed"].get(missed_key(part, object_id), [])
     if is_held or not found:
         return []
@@ -190,7 +190,7 @@ def missed(facts: Facts, part: Facts, object_id: Any, is_held: bool) -> list[Not
 
 
 def right_notes(facts: Facts, tier: str, keys: dict[str, Any]) -> list[Note]:
-    """Return what a tier asks for on these objects: each right with all its paths."""
+    """Return the parts of a tier on these objects: each right with all its paths."""
     parts = facts["parts"][tier]
     notes = []
     for right in parts["rights"]:
@@ -239,7 +239,7 @@ def right_notes(facts: Facts, tier: str, keys: dict[str, Any]) -> list[Note]:
 
 
 def missing_of(rights: list[Note]) -> list[str]:
-    """Return what a side of a tier lacks, in words, of what its entry says."""
+    """Return the missing rights and links of a side of a tier, in words."""
     found = []
     for item in rights:
         if item.get("is_held") is not False:
@@ -252,9 +252,9 @@ def missing_of(rights: list[Note]) -> list[str]:
 
 
 def mends_of(facts: Facts, sides: list[tuple[str, dict[str, Any]]]) -> list[Note]:
-    """Return the rows that are there and open a tier each by itself, once put right.
+    """Return the flawed rows that would each, once mended, open a tier alone.
 
-    What is missing has to be missing for want of this one row.
+    One such row must close every gap of the sides.
     """
     lacking: list[dict[tuple, Note]] = []
     for tier, keys in sides:
@@ -308,7 +308,7 @@ def keys_of(row: Facts, keys: dict[str, str]) -> dict[str, Any]:
 
 
 def sides_of(row: Facts, number: int, case: Facts) -> list[tuple[str, dict[str, Any]]]:
-    """Return what a case asks about: the keys of each side that the row names."""
+    """Return the sides of a case, each with its tier and its keys in the row."""
     sides = [(case["tier"], keys_of(row, case["keys"]))]
     if row[f"case_{number}_second"] is not None:
         sides.append((case["tier"], keys_of(row, case["second_keys"])))
@@ -373,7 +373,7 @@ def numbered(facts: Facts, gate_name: str) -> list[tuple[int, Facts]]:
 
 
 def view_gate(facts: Facts, row: Facts) -> tuple[Note, bool]:
-    """Return the gate of view authorization, and whether it frees from what follows."""
+    """Return the gate of view authorization, and whether it skips the next gates."""
     rules = numbered(facts, "view authorization")
     if not rules:
         return gate("view authorization", NOT_ASKED, UNDER_NO_VIEW), False
@@ -385,13 +385,13 @@ def view_gate(facts: Facts, row: Facts) -> tuple[Note, bool]:
 
 
 def security_gate(facts: Facts, row: Facts) -> Note:
-    """Return the gate of row security: the user's keys, the row's, and the way."""
+    """Return the gate of row security: the user's keys, the row's keys, and the way."""
     rules = numbered(facts, "row security")
     if not rules:
         return gate("row security", NOT_ASKED, "no security object restricts it")
     notes = []
     for number, rule in rules:
-        # A query has counted the user's rows alone.
+        # A query has counted only the user's rows.
         hides = False if facts["is_query"] else row[f"rule_{number}"]
         notes.append(security_note(rule, facts["security"].get(number), hides))
     closed = [item for item in notes if not item["is_open"]]
@@ -400,7 +400,7 @@ def security_gate(facts: Facts, row: Facts) -> Note:
 
 
 def security_note(rule: Facts, found: Facts | None, hides: bool) -> Note:
-    """Return what one security object does."""
+    """Return a note about the effect of one security object."""
     evidence = []
     if found:
         evidence = [
@@ -413,7 +413,7 @@ def security_note(rule: Facts, found: Facts | None, hides: bool) -> Note:
 
 
 def listed(values: list[Any], limit: int = 20, joined: str = ", ") -> str:
-    """Return values in words, some of many."""
+    """Return values in words, at most `limit` of them by name."""
     ordered = sorted(values, key=lambda value: (value is None, str(value)))
     shown = ["null" if value is None else str(value) for value in ordered[:limit]]
     more = [f"and {len(values) - limit} more"] if len(values) > limit else []
@@ -421,12 +421,12 @@ def listed(values: list[Any], limit: int = 20, joined: str = ", ") -> str:
 
 
 def said(value: bool | None) -> str:
-    """Return what a condition says."""
+    """Return the result of a condition, in words."""
     return "null" if value is None else str(value).lower()
 
 
 def rule_note(facts: Facts, rule: Facts, row: Facts, number: int) -> Note:
-    """Return a condition or a mask: whether it is for the user, what it says."""
+    """Return a condition or a mask: whether it applies to the user, and its result."""
     policy = rule["rule"]
     is_for, is_true = row[f"rule_{number}_is_for"], row[f"rule_{number}_says"]
     condition = f"its condition {_said(policy)} is {said(is_true)}"
@@ -459,12 +459,12 @@ def is_in_time(row: Facts, number: int) -> bool:
 
 
 def _time(policy: Facts) -> Facts:
-    """Return from when and until when a rule holds, in UTC; nothing if always."""
+    """Return the start and the end of a rule, in UTC; empty if it always holds."""
     return {key: policy[key] for key in times.KEYS if policy.get(key)}
 
 
 def _when(policy: Facts, row: Facts, number: int) -> str:
-    """Return in words when a rule holds, and whether it does now."""
+    """Return the time of a rule in words, and whether the rule holds now."""
     words = times.in_words(policy)
     if not words:
         return ""
@@ -472,12 +472,12 @@ def _when(policy: Facts, row: Facts, number: int) -> str:
 
 
 def _said(policy: Facts) -> str:
-    """Return a condition as people wrote it."""
+    """Return the original text of a condition."""
     return policy.get("said", policy["condition"])
 
 
 def _line_called(line: Facts) -> str:
-    """Return to whom a line of a mask shows the value, and in which rows."""
+    """Return the roles and rows for a line of a mask that shows the value."""
     whom = " and ".join(map(role_called, line["roles"])) or "everybody"
     return whom + f" where {_said(line)}" * (line["condition"] != "true")
 
@@ -501,7 +501,7 @@ def _holding(facts: Facts, policy: Facts, is_for: bool) -> str:
 
 
 def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
-    """Return the gate of the conditions: each with its role and what it says."""
+    """Return the gate of the conditions: each with its role and its result."""
     rules = numbered(facts, "conditions")
     if not rules:
         return gate("conditions", NOT_ASKED, NO_CONDITIONS)
@@ -525,7 +525,7 @@ def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
 
 
 def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
-    """Return for each masked column which mask is put on, and which passed over."""
+    """Return the applied and the skipped masks of each masked column."""
     columns: dict[str, list[tuple[int, Facts]]] = {}
     for number, rule in numbered(facts, "masks"):
         columns.setdefault(rule["column"], []).append((number, rule))
@@ -543,7 +543,7 @@ def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
             else:
                 fate = "passed over"
             item = rule_note(facts, rule, row, number)
-            # Where there is one mask, its order says nothing.
+            # The order of a single mask is irrelevant.
             mask = f"{policy['mask']} (order {policy['mask_order']})"
             what = f"{mask} is {fate}" if len(rules) > 1 else f"it is {fate}"
             item |= {"says": f"{item['says']}: {what}"}
@@ -561,10 +561,10 @@ def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
 
 
 def _shown_to(facts: Facts, row: Facts, rules: list[tuple[int, Facts]]) -> list[Role]:
-    """Return the roles of which each takes all masks of a column off this row.
+    """Return the roles that would each take all masks of a column off this row.
 
-    None of which it isn't certain: where a role also puts a mask on or takes rows away,
-    and over another dataset, whose own masks and conditions come before.
+    It leaves out uncertain roles: a role that also puts a mask on or hides rows. Over a
+    dataset below, with masks and conditions of its own, it returns none.
     """
     if facts.get("below"):
         return []
@@ -584,7 +584,7 @@ def _shown_to(facts: Facts, row: Facts, rules: list[tuple[int, Facts]]) -> list[
 
 
 def _lifted_by(policy: Facts) -> list[Role]:
-    """Return the roles of which each takes a mask off every row."""
+    """Return the roles that each take a mask off every row."""
     lines = policy.get("shown_to") or [policy | {"condition": "true"}]
     return [
         role for line in lines if line["condition"] == "true" for role in line["roles"]
@@ -592,7 +592,7 @@ def _lifted_by(policy: Facts) -> list[Role]:
 
 
 def masks_below(facts: Facts) -> list[Facts]:
-    """Return the masks of the datasets below, the nearest first, as far as one sees."""
+    """Return the masks of the datasets below, the nearest first, on shown columns."""
     if not facts["below"]:
         return []
     below, answer = facts["below"]["dataset"], facts["below"]["answer"]
@@ -606,7 +606,7 @@ def masks_below(facts: Facts) -> list[Facts]:
 
 
 def gates_of_row(facts: Facts, person: Facts, row: Facts) -> list[Note]:
-    """Return the gates of a row that is in the base, for a user."""
+    """Return the gates of a row in the base, for a user."""
     if row["is_public"]:
         user = gate("user", NOT_ASKED, "the row is for everyone, and bears no user")
     else:
@@ -616,7 +616,7 @@ def gates_of_row(facts: Facts, person: Facts, row: Facts) -> list[Note]:
 
 
 def gates_behind_tier(facts: Facts, row: Facts) -> list[Note]:
-    """Return the gates of a row that follow its tier."""
+    """Return the gates of a row after its tier."""
     view, is_free = view_gate(facts, row)
     return [view, security_gate(facts, row), conditions_gate(facts, row, is_free)]
 
@@ -634,7 +634,7 @@ def user_gate(person: Facts) -> Note:
 
 
 def gates_without_row(facts: Facts, person: Facts) -> list[Note]:
-    """Return the gates where the base, or the user's answer, has no such row."""
+    """Return the gates if the base, or the user's answer, has no such row."""
     row = gate("row", OPEN, f"it is in {facts['base']}")
     rest = dict.fromkeys(GATES[3:], "there is no row to ask about")
     if facts["below"]:
@@ -681,9 +681,10 @@ def closed_gate(gates: list[Note]) -> Note | None:
 def what_helps(
     closed: Note | None, facts: Facts, person: Facts, row: Facts | None
 ) -> str | None:
-    """Return in one sentence what would open a gate that no new grant opens.
+    """Return a sentence with the remedy for a closed gate; None if it has none.
 
-    Nothing of a tier, whose rows that would do are told one by one.
+    A tier has none here, since an answer lists the rows that would open it. Only over a
+    dataset below, the sentence refers to that dataset.
     """
     kind = closed and closed["gate"]
     if kind == "row":
@@ -714,7 +715,7 @@ def what_helps(
 
 
 def _decision_that_helps(outcome: Facts) -> str:
-    """Return what would open a view: a decision, if its owners are live."""
+    """Return the remedy for a view: a decision, if its owners are live."""
     owner, decided_by = outcome.get("owner_id"), outcome.get("decided_by") or ""
     named, _, name = decided_by.partition(" on ")
     if owner is not None and not outcome["owner_is_live"]:
@@ -736,7 +737,7 @@ def _decision_that_helps(outcome: Facts) -> str:
 
 
 def _key_that_helps(facts: Facts) -> str:
-    """Return what would make row security let a row through."""
+    """Return the remedy for row security: the keys that let a row through."""
     for number, _ in numbered(facts, "row security"):
         found = facts["security"].get(number)
         if not found or set(found["user_keys"]) & set(found["row_keys"]):
@@ -760,7 +761,7 @@ def _key_that_helps(facts: Facts) -> str:
 
 
 def _role_that_helps(facts: Facts, row: Facts) -> str:
-    """Return which roles would show a row, by the conditions that are true of it."""
+    """Return the roles that would show a row, by its true conditions."""
     told, hides, are_shown = [], [], []
     for number, rule in numbered(facts, "conditions"):
         policy, applies = rule["rule"], row[f"rule_{number}"]
@@ -798,9 +799,9 @@ def _answer(gates: list[Note], masks: list[Note], is_nowhere: bool = False) -> F
 
 
 def row_answer(facts: Facts, person: Facts) -> Facts:
-    """Return the answer about a user and a row, from what the queries found.
+    """Return the answer about a user and a row, from the results of the queries.
 
-    A key that is in the base more than once is seen where one of its rows is.
+    If the base has several rows with the key, the user sees the key if any row is seen.
     """
     best: Facts = {}
     if not facts["found"]:
@@ -818,7 +819,7 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
         closed = closed_gate(gates)
         answer["what_helps"] = what_helps(closed, facts, person, row)
         if closed:
-            # What opens the first of several gates opens one alone.
+            # The remedy for the first of several closed gates opens only that gate.
             answer["closed_beside"] = [
                 each
                 for each in _closed_beside(facts, person, row)
@@ -837,7 +838,7 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
 
 
 def _closed_beside(facts: Facts, person: Facts, row: Facts) -> list[Facts]:
-    """Return the gates behind the tier that are closed, and what opens each."""
+    """Return the closed gates after the tier, each with its remedy."""
     return [
         {
             "gate": each["gate"],
@@ -850,7 +851,7 @@ def _closed_beside(facts: Facts, person: Facts, row: Facts) -> list[Facts]:
 
 
 def _with_closed_beside(facts: Facts, person: Facts, row: Facts) -> list[Note]:
-    """Return the nearest grants, each with the gates that are closed with it."""
+    """Return the nearest grants, each with the gates that stay closed with it."""
     told = []
     for found, given in zip(facts["nearest"], facts["given"], strict=True):
         facts_after, row_after = _once_given(facts, row, given)
@@ -860,10 +861,10 @@ def _with_closed_beside(facts: Facts, person: Facts, row: Facts) -> list[Note]:
 
 
 def _once_given(facts: Facts, row: Facts, given: Facts) -> tuple[Facts, Facts]:
-    """Return facts and a row as they will be once new rows have given the user these.
+    """Return the facts and the row as they would be with new rows.
 
-    A membership brings `roles`, and `keys` of row security: they may open the gates
-    behind the tier, too.
+    A membership brings the `roles` and the `keys` of row security in `given`. They may
+    open the gates after the tier, too.
     """
     roles = {*facts["roles"], *given["roles"]}
     security, after = dict(facts["security"]), dict(row)
@@ -889,7 +890,7 @@ def _once_given(facts: Facts, row: Facts, given: Facts) -> tuple[Facts, Facts]:
 
 
 def _with_nearest(answer: Facts, facts: Facts) -> Facts:
-    """Return an answer with what would open its tier."""
+    """Return an answer with the mends and the nearest grants that open its tier."""
     tier = answer["gates"][GATES.index("tier")]
     if mends := tier.pop("mends", []):
         answer["mends"] = mends
@@ -900,7 +901,7 @@ def _with_nearest(answer: Facts, facts: Facts) -> Facts:
 
 
 def _openness(answer: Facts) -> int:
-    """Return how far an answer comes before a gate is closed."""
+    """Return the number of gates that an answer passes before a closed one."""
     if answer["seen"]:
         return len(GATES)
     return GATES.index(answer["closed_gate"])

@@ -1,6 +1,6 @@
-"""Who gains and loses what between two states that lie in one quick engine.
+"""Gains and losses of each user between two states in one quick engine.
 
-By the queries with which `diff` compares two states that were built.
+The queries are the same as `diff` uses to compare two built states.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from secure_datasets.questions.names import Named
 
 QUERIES = ("changed_access", "changed_raw_rows", "changed_paths", "access_changes")
 SCHEMA = "compared_states"
-# What secure datasets read by the id of their reader, beside the tiers' access views.
+# Relations that secure datasets filter by the reader's id, besides the tiers' access
+# views.
 BY_READER = {"user_role_names", "view_outcomes", "vw_secure_user_roles"}
-# Of more, all rows are compared.
+# Above this number of users, the comparison covers all rows.
 MOST_USERS = 10_000
 
 
 def access_changes(
     before: Package, after: Package, schemas: list[str], is_supposed: bool = False
 ) -> list[Row]:
-    """Return what each user has gained or lost, with paths and causes.
+    """Return the gains and losses of each user, with paths and causes.
 
-    schemas      those of the two states
-    is_supposed  whether rows of the later state are only supposed to go and come
+    schemas      the schemas of the two states
+    is_supposed  whether the later state only supposes that rows go and come
     """
     sides = zip(("before", "after"), schemas, (before, after), strict=True)
     states = [_state(side, schema, package) for side, schema, package in sides]
@@ -61,11 +62,15 @@ def _state(side: str, schema: str, package: Package) -> dict[str, Any]:
 
 
 def touched_users(before: Package, after: Package, dataset: str) -> set[int] | None:
-    """Return the users to whom a secure dataset may show other rows; None: all.
+    """Return the users whose rows of a secure dataset may differ; None: all users.
 
-    The relations that it reads by its reader's id differ for these users. It is all if
-    any relation differs that it reads otherwise, or if a rule may begin or end between
-    the two, which is in no relation.
+    These are the users with a difference in a relation that the dataset filters by the
+    reader's id. The result is None if
+
+    - a relation differs that the dataset does not filter by the reader's id,
+    - a model that both states know has a relation in only one of them,
+    - a rule may begin or end between the two states: no relation holds that,
+    - more than MOST_USERS users differ.
     """
     config, found = after.state.document["config"], set()
     times = rules_in_time(dataset, config)
@@ -88,7 +93,7 @@ def touched_users(before: Package, after: Package, dataset: str) -> set[int] | N
         if None in sides:
             return None
         name = other[key]["name"]
-        # A rule may look the rights of others up.
+        # A rule may look up the rights of all users.
         is_by_reader = name in by_reader and name not in rules
         column = "user_id" if is_by_reader else "1"
         for has, lacks in (sides, sides[::-1]):
@@ -115,18 +120,17 @@ def row_changes(
     """Return how many rows of each secure dataset each user gains and loses.
 
     package  the macros over the later state
-    names    of the datasets that are asked about; all, if left out
-    user     the one user who is asked about, if there is one
+    names    the datasets to compare; all if None
+    user     the one user to compare; all if None
 
-    A row is told from others by its dataset's unique key. A user who is null stands for
-    everybody.
+    The unique key of a dataset identifies its rows. The user null stands for everybody.
     """
     found: list[Row] = []
     config = package.state.document["config"]
     for name, dataset in config["datasets"].items():
         if names is not None and name not in names:
             continue
-        # By another config, rules differ too.
+        # If the config differs, rules differ too: compare all users.
         users = {user}
         if user is None:
             is_of_rules = names is not None
@@ -152,9 +156,10 @@ def row_changes(
 
 
 def value_changes(package: Package, schemas: list[str], edited: Edited) -> list[Row]:
-    """Return how many values each user gets otherwise, in rows that both states show.
+    """Count each user's values that differ in rows that both states show.
 
-    And how many of them are as they stand in the base; None if there is no base.
+    `shown` counts how many of them now equal the value in the base dataset; None if
+    there is no base.
     """
     found: list[Row] = []
     for name, columns in edited.masked_columns().items():
@@ -183,7 +188,7 @@ def value_changes(package: Package, schemas: list[str], edited: Edited) -> list[
 def changes_of_config(
     before: Package, after: Package, schemas: list[str], edited: Edited
 ) -> Answer:
-    """Return who gains and loses which rows and values by another config."""
+    """Return the gains and losses of rows and values under a changed config."""
     names = _Names(before, after)
     rows = row_changes(before, after, schemas, edited.touched)
     values = value_changes(after, schemas, edited)
@@ -222,14 +227,14 @@ def changes_of_config(
 def changes(
     before: Package, after: Package, schemas: list[str], user: str | None, since: str
 ) -> Answer:
-    """Return who gains and loses which objects and rows, and by which raw rows.
+    """Return each user's gains and losses of objects and rows, with the causing rows.
 
-    user   the one user who is asked about, if there is one
-    since  the moment of the earlier state; empty if the later one is only supposed
+    user   the one user to compare; all if None
+    since  the moment of the earlier state; empty if the later state is only supposed
     """
     when = f"Since {since}" if since else "Then"
     names = _Names(before, after)
-    # Who is nowhere is told before anything is compared.
+    # An unknown user fails before the comparison starts.
     chosen = None if user is None else int(names.find(user))
     found = access_changes(before, after, schemas, is_supposed=not since)
     rows = row_changes(before, after, schemas, user=chosen)
@@ -266,7 +271,7 @@ def changes(
 
 
 def _counted(rows: list[Row], names: _Names) -> Table:
-    """Return how many rows of which dataset each user gains and loses."""
+    """Return how many rows of each dataset each user gains and loses."""
     numbers: dict[tuple[Any, str], dict[str, int]] = {}
     for row in rows:
         of_user = numbers.setdefault((row["user_id"], row["dataset"]), {})
@@ -290,13 +295,13 @@ def _counted(rows: list[Row], names: _Names) -> Table:
 
 
 def _access_type(row: Row) -> str | None:
-    """Return what an access view tells of a change: before, after, or both."""
+    """Return a change's access type: before, after, or both as `before > after`."""
     told = [row["access_type_before"], row["access_type_after"]]
     return " > ".join(each for each in told if each) or None
 
 
 def _cause(cause: str, how: str | None) -> str:
-    """Return a cause as answers name rows: `row 5 of user_group_members went`."""
+    """Return a cause in the words of answers: `row 5 of user_group_members went`."""
     table, _, rest = cause.partition(" ")
     number, _, change = rest.partition(" ")
     if not number.isdecimal():
@@ -305,7 +310,7 @@ def _cause(cause: str, how: str | None) -> str:
 
 
 class _Names:
-    """What users and objects of two states are called; in the later one first."""
+    """The names of users and objects in two states; the later state's name wins."""
 
     def __init__(self, before: Package, after: Package) -> None:
         self.lookups = [Lookups(after), Lookups(before)]
@@ -332,13 +337,13 @@ class _Names:
             return self.lookups[1].user(text).key
 
     def user(self, user_id: int | None) -> str:
-        """Return what a user is called."""
+        """Return the name of a user."""
         if user_id is None:
             return "everybody"
         return self.users.get(user_id, f"user {user_id}")
 
     def objects(self, keys: str) -> str:
-        """Return what objects are called whose keys are `project_id=1, ...`."""
+        """Return the names of the objects with the keys `project_id=1, ...`."""
         parts = [part.partition("=") for part in keys.split(", ")]
         return " with ".join(
             self.called.get(

@@ -1,4 +1,4 @@
-"""Questions that one query answers: who has an object, what a group gives, and so on.
+"""Questions with one query each: the users with an object, a group's rights, and so on.
 
 asked = Lookups(package)
 asked.who_has("project Card Settlement")
@@ -55,7 +55,7 @@ class Lookups:
     def _rows(self, query: str) -> list[Row]:
         return self.package["rows_of"](query)
 
-    # Who and what is meant
+    # Users and objects by name
 
     def users(self) -> list[Named]:
         """Return all users."""
@@ -69,7 +69,7 @@ class Lookups:
         return self._users
 
     def objects(self) -> list[Row]:
-        """Return the live objects that rights are given on."""
+        """Return the live objects that can have rights."""
         self._objects = self._objects or self._rows(
             "select object_type, object_id, object_name"
             f" from {self._relation('int_securable_objects')}"
@@ -77,7 +77,7 @@ class Lookups:
         return self._objects
 
     def types_of_keys(self) -> dict[str, str]:
-        """Return the type of the objects that a key of tiers names, by key."""
+        """Return the type of objects for each key of the tiers."""
         return {
             tier["object_keys"][0]: tier["right"]["object_type"]
             for tier in self.config["tiers"].values()
@@ -85,11 +85,11 @@ class Lookups:
         }
 
     def user(self, text: str) -> Named:
-        """Return the user whom a text means."""
+        """Return the user that a text names."""
         return find(text, USER, self.users())
 
     def group(self, text: str) -> Named:
-        """Return the group that a text means."""
+        """Return the group that a text names."""
         rows = self._rows(
             f"select user_group_id, name from {self._relation('stg_user_groups')}"
             " where user_group_id is not null"
@@ -98,7 +98,7 @@ class Lookups:
         return find(text, GROUP, groups)
 
     def object(self, text: str) -> Named:
-        """Return the live object that a text means, with or without its type."""
+        """Return the live object that a text names, with or without its type."""
         rows = self.objects()
         words, kind = " ".join(text.split()), "object"
         types = sorted({row["object_type"] for row in rows}, key=len, reverse=True)
@@ -127,7 +127,7 @@ class Lookups:
             ) from None
 
     def permissions(self, object_type: str) -> list[str]:
-        """Return the permissions that somebody has on objects of a type."""
+        """Return the permissions that any user has on objects of a type."""
         rows = self._rows(
             "select distinct permission_name from"
             f" {self._relation('int_access_paths')}"
@@ -136,7 +136,7 @@ class Lookups:
         return sorted(row["permission_name"] for row in rows)
 
     def permission(self, text: str, object_type: str) -> str:
-        """Return the permission that a text means, of those on objects of a type."""
+        """Return the permission on objects of a type that a text names."""
         names = self.permissions(object_type)
         try:
             named = (Named("permission", name, name) for name in names)
@@ -149,7 +149,7 @@ class Lookups:
             ) from None
 
     def rights(self, object_type: str) -> list[str]:
-        """Return the permissions that tiers ask for on objects of a type."""
+        """Return the permissions that tiers require on objects of a type."""
         rights = (tier.get("right") for tier in self.config["tiers"].values())
         return sorted(
             {
@@ -160,7 +160,7 @@ class Lookups:
         )
 
     def tier_of(self, text: str) -> dict[str, Any]:
-        """Return the tier and the keys of an object: of its keys, or of its name."""
+        """Return the tier and the keys of an object, from its keys or its name."""
         tiers = self.config["tiers"]
         if "=" in text:
             keys = {part.partition("=")[0].strip() for part in text.split(",")}
@@ -184,7 +184,7 @@ class Lookups:
     # Questions
 
     def who_has(self, text: str, permission: str | None = None) -> Answer:
-        """Return everybody who has a right on an object, and through what."""
+        """Return all users with a right on an object, and their paths."""
         found = self.object(text)
         wanted = self.rights(found.kind)
         if permission:
@@ -220,7 +220,7 @@ class Lookups:
         return Answer(sentence, [table] if rows else [], not rows)
 
     def of_group(self, text: str) -> Answer:
-        """Return what a group gives, and who is in it, through other groups too."""
+        """Return the rights and the members of a group, including indirect members."""
         found = self.group(text)
         ancestors, users = map(
             self._relation, ("int_user_group_ancestors", "stg_users")
@@ -297,7 +297,7 @@ class Lookups:
         return Answer(sentence, [table for table in (gives, has) if table.rows])
 
     def compare(self, one: str, other: str) -> Answer:
-        """Return what each of two users has that the other has not, by which rows."""
+        """Return the objects that only one of two users has, with the granting rows."""
         users = [self.user(one), self.user(other)]
         if users[0] == users[1]:
             return Answer(f"{users[0]} is compared with the same user.", is_no=True)
@@ -365,7 +365,7 @@ def _user(row: Row) -> Named:
     name = " ".join(part for part in names if part)
     login, email = row["login_name"], row["email"]
     called = name or login or email
-    # A login that is the only name stands once.
+    # If the login is the only name, it appears once.
     others = (login,) if login and login != called else ()
     return Named(USER, str(row["user_id"]), called, others, (email,) if email else ())
 
@@ -388,7 +388,7 @@ def _by(row: Row) -> str:
 
 
 def _path(row: Row) -> list[Any]:
-    """Return a path in words: through what, by which rows, since when, by whom."""
+    """Return a path in words: the chain, the rows, the start and the author."""
     member = row["user_group_member_id"]
     by = _by(row)
     if member is not None:

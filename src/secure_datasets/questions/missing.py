@@ -1,11 +1,15 @@
 """Nearest missing grants: the smallest sets of new rows that open a closed tier gate.
 
-A set is one of which no part does it. Those of the fewest rows come first.
+No proper subset of a set opens the gate. Sets with the fewest rows come first.
 
-A new row is a permission for the user, a membership of the user in a group that holds
-a right already, or a row that links a project and a data source. Never a global role,
-never ownership, never an edit of what is there. Of the roles that bring a right those
-are meant that bring the least.
+A new row is
+
+- a permission for the user; among the roles that bring the right, only roles that bring
+  the least,
+- a membership of the user in a group that holds a right already, or
+- a row that links a project and a data source.
+
+It is never a global role, an ownership, or an edit of an existing row.
 """
 
 from __future__ import annotations
@@ -25,61 +29,61 @@ Right = tuple[str, int, str]
 Keys = tuple[int, ...]
 LIMIT = 10
 ROLE = "role_name"
-# So many of those in charge are named.
+# The most persons in charge that a sentence names.
 MOST_IN_CHARGE = 5
 
 
 @dataclass(frozen=True)
 class NewRow:
-    """A row that is not there, what it gives the user, and what it links."""
+    """A row that does not exist yet, its rights for the user, and its links."""
 
     table: str
     values: tuple[tuple[str, Any], ...]
     rights: frozenset[Right] = frozenset()
     links: frozenset[tuple[str, Keys]] = frozenset()
-    # What people call the group of a membership, and the roles that it gives.
+    # The group of a membership with its name and id, and the roles that it gives.
     called: str = ""
     roles: frozenset[Role] = frozenset()
-    # And the keys of row security, by the name of the security object.
+    # The keys of row security that it gives: security object's name, and key.
     keys: frozenset[tuple[str, Any]] = frozenset()
 
 
 @dataclass
 class State:
-    """What a user holds, and what could be given: as far as a question needs it."""
+    """A user's holdings and the possible grants, as far as a question needs them."""
 
     person: Facts
-    # For each tier its parts, as tier_parts() tells them.
+    # The parts of each tier, from tier_parts().
     tiers: dict[str, Facts]
     held: set[Right]
-    # The live links by raw table: the objects by the keys of that table.
+    # The live links by raw table: the ids of the objects, in the order of link_keys.
     links: dict[str, set[Keys]]
     link_keys: dict[str, tuple[str, ...]]
-    # The rights of groups that the user is in none of, with those above them.
+    # The rights of each group without the user, including rights of groups above it.
     groups: dict[int, frozenset[Right]]
     names: dict[int, str]
-    # The permission table of each type of object, and the key of that.
+    # The permission table of each type of object, and the key of the type.
     tables: dict[str, tuple[str, str]]
     # The role table: what each role brings, by type.
     brought: dict[str, dict[str | None, frozenset[str]]]
-    # The live objects that are asked about, by type and id, with their names; and the
-    # users who are in charge of each.
+    # The names of the question's live objects, by type and id, and the users in charge
+    # of each.
     live: dict[tuple[str, int], str | None]
     charges: dict[tuple[str, int], list[Facts]]
-    # The roles that groups give: their names and ids, and those of the groups above.
+    # The roles that each group gives: names and ids of the group and the groups above.
     group_roles: dict[int, frozenset[Role]]
-    # The roles that the user holds, and what each role is named by: datasets' policies.
+    # The roles that the user holds, and the policies that name each role, by dataset.
     held_roles: set[Role]
     policies: dict[Role, dict[str, list[str]]]
-    # The keys of row security that groups give, and those of the user; and of each
-    # security object what it is called and the datasets that it restricts.
+    # The keys of row security that groups give, and the user's own keys; the label and
+    # the restricted datasets of each security object.
     group_keys: dict[int, frozenset[tuple[str, Any]]]
     held_keys: set[tuple[str, Any]]
     secured: dict[str, Facts]
     touching: dict[tuple[str, int], set[tuple[str, Keys]]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find links by the objects that they link."""
+        """Index the links by the objects that they link."""
         self.touching = defaultdict(set)
         for table, rows in self.links.items():
             for keys in rows:
@@ -89,7 +93,7 @@ class State:
     def sides_are_open(
         self, sides: Iterable[tuple[str, Facts]], rows: Iterable[NewRow] = ()
     ) -> bool:
-        """Whether the user passes a tier on these objects, with rows that are new."""
+        """Whether the user, with these new rows, passes the tiers on their objects."""
         rows = list(rows)
         gaps, links = self.gaps(sides)
         return gaps <= {right for row in rows for right in row.rights} and links <= {
@@ -116,7 +120,7 @@ class State:
         return rights, links
 
     def gained(self, rows: Iterable[NewRow]) -> dict[str, set[Keys]]:
-        """Return by tier the objects that the user would reach by new rows."""
+        """Return the objects that the user would gain by new rows, by tier."""
         rows = list(rows)
         new = {right for row in rows for right in row.rights} - self.held
         new_links = {link for row in rows for link in row.links}
@@ -138,7 +142,7 @@ class State:
     def _gained_by_links(
         self, parts: Facts, new: set[Right], new_links: set[tuple[str, Keys]]
     ) -> set[Keys]:
-        """Return the linked objects that a user would reach who did not before."""
+        """Return the linked objects that the user would newly reach."""
         tables = {link["table"] for link in parts["links"]}
         looked_at = {link for link in new_links if link[0] in tables}
         for right in parts["rights"]:
@@ -157,13 +161,13 @@ class State:
                 (right["object_type"], keys[right["key"]], right["permission"])
                 for right in parts["rights"]
             }
-            # A new link, or a link with a new right: so it was not open before.
+            # A new link, or a link with a new right, was not open before.
             if places <= self.held | new:
                 found.add(tuple(keys[key] for key in parts["keys"]))
         return found
 
     def permission_rows(self, right: Right) -> list[NewRow]:
-        """Return permissions for the user that bring a right, and the least more."""
+        """Return permissions that give the user a right, and minimal further rights."""
         object_type, object_id, permission = right
         if object_type not in self.tables or (object_type, object_id) not in self.live:
             return []
@@ -201,7 +205,7 @@ class State:
         return [(types.get(key, key), value) for key, value in keys]
 
     def object_called(self, object_type: str, object_id: int) -> str:
-        """Return what people call an object, with its id."""
+        """Return the name of an object, with its type and id."""
         name = self.live.get((object_type, object_id)) or "(no name)"
         return f"{name} ({object_type.lower()} {object_id})"
 
@@ -218,7 +222,7 @@ class State:
 
 @dataclass(frozen=True)
 class GrantSet:
-    """Some new rows that open the gate, and what else the user would gain."""
+    """Some new rows that open the gate, and the user's further gains."""
 
     rows: tuple[NewRow, ...]
     gained: dict[str, frozenset[Keys]]
@@ -226,7 +230,7 @@ class GrantSet:
 
     @property
     def weight(self) -> tuple:
-        """Return the order of sets: what else is gained, then what they are."""
+        """Return the sort key of sets: the number of further gains, then the rows."""
         total = sum(map(len, self.gained.values()))
         return (
             total,
@@ -236,10 +240,10 @@ class GrantSet:
 
 
 class _Search:
-    """Looks for the sets of so many rows, the least gain first; exact by bounds.
+    """Branch and bound search for sets of a given size, the least gain first; exact.
 
-    What is gained grows with each row, so a part of a set that gains more than the last
-    of those kept leads to none that is kept.
+    The gain grows with each row. Therefore, if a partial set already gains more than
+    the last kept set, no completion of it is kept.
     """
 
     def __init__(
@@ -259,9 +263,9 @@ class _Search:
         self.options: dict[Right, list[NewRow]] = {}
 
     def offer(self, options: dict[Right, list[NewRow]]) -> None:
-        """Take the rows by which each gap could be closed, the lightest first."""
+        """Set the rows that could close each gap, the lightest first."""
         every_row = {row for rows in options.values() for row in rows}
-        # So that the bound is low early.
+        # The order makes the bound low early.
         self.weights = {row: self.made((row,)).weight for row in every_row}
         self.options = {
             gap: sorted(rows, key=self.weights.__getitem__)
@@ -269,7 +273,7 @@ class _Search:
         }
 
     def made(self, rows: Iterable[NewRow]) -> GrantSet:
-        """Return a set with what else it gives."""
+        """Return a set with its further gains."""
         rows = tuple(sorted(rows, key=lambda row: (row.table, repr(row.values))))
         gained = {
             tier: frozenset(keys for keys in objects if (tier, keys) not in self.asked)
@@ -279,14 +283,14 @@ class _Search:
         return GrantSet(rows, gained, len(rights))
 
     def of_size(self, size: int, limit: int) -> list[GrantSet]:
-        """Return the lightest sets with so many rows beside the links."""
+        """Return the lightest sets with `size` rows besides the links."""
         self.found: dict[frozenset[NewRow], GrantSet] = {}
         self.limit, self.worst = limit, None
         self._run(self.gaps, (), size)
         return sorted(self.found.values(), key=lambda item: item.weight)
 
     def _run(self, gaps: frozenset[Right], rows: tuple[NewRow, ...], size: int) -> None:
-        """Close the gaps that are left by so many further rows."""
+        """Close the remaining gaps with `size` further rows."""
         candidate = self.made((*self.link_rows, *rows))
         if self.worst is not None and candidate.weight[:2] > self.worst:
             return
@@ -295,16 +299,16 @@ class _Search:
                 self._keep(candidate)
             return
         if not gaps:
-            # A set of fewer rows.
+            # A smaller set already closes all gaps.
             return
         for row in self.options[min(gaps)]:
-            # What follows gains no less by itself.
+            # The next rows are no lighter.
             if self.worst is not None and self.weights[row][:2] > self.worst:
                 return
             self._run(gaps - row.rights, (*rows, row), size - 1)
 
     def _is_minimal(self, rows: tuple[NewRow, ...]) -> bool:
-        """Whether each row closes a gap that no other does."""
+        """Whether each row closes a gap that no other row closes."""
         return all(
             self.gaps - {r for other in rows if other != row for r in other.rights}
             for row in rows
@@ -321,8 +325,8 @@ class _Search:
 def nearest(state: State, sides: list[tuple[str, Facts]]) -> list[GrantSet]:
     """Return the smallest sets of new rows that open a tier's sides, at most ten.
 
-    No part of a set does it. The fewest rows come first, then what gains the least
-    else. None open it for a row that names no object.
+    No proper subset of a set opens them. The order is the number of rows, then the
+    further gains. If a side's key is null, no set opens it.
     """
     if any(None in keys.values() for _, keys in sides):
         return []
@@ -361,10 +365,10 @@ def set_notes(
     restricted: list[str],
     dataset: str | None = None,
 ) -> list[Note]:
-    """Return the sets with their side effects, for people and as parts.
+    """Return the sets with their side effects, as text and as data.
 
-    The row that is asked about, of `dataset`, is nothing else. Of the datasets that are
-    `restricted` rows pass the tier, and whether they are seen more rules decide.
+    The row of the question, in `dataset`, does not count as a side effect. In the
+    `restricted` datasets, further rules decide whether rows that pass the tier show.
     """
     gaps, _ = state.gaps(sides)
     notes = []
@@ -391,7 +395,7 @@ def set_notes(
                 tiers_gained=tiers,
                 rows_gained=seen,
                 rows_past_tier=past_tier,
-                # Whoever asks about a row knows which of its gates are.
+                # A question about a row fills in the row's closed gates.
                 closed_beside=[],
             )
         )
@@ -399,14 +403,14 @@ def set_notes(
 
 
 def sentence(parts: list[str]) -> str:
-    """Return what is to be done as one sentence."""
+    """Return the steps as one sentence."""
     *others, last = parts
     says = f"{', '.join(others)} and {last}" if others else last
     return f"{says[0].upper()}{says[1:]}."
 
 
 def in_charge(state: State, sides: list[tuple[str, Facts]]) -> list[Facts]:
-    """Return who decides about what is missing: each object, and who is in charge."""
+    """Return the objects with missing rights or links, and the users in charge."""
     gaps, links = state.gaps(sides)
     asked = {right[:2] for right in gaps}
     for table, values in links:
@@ -422,7 +426,7 @@ def in_charge(state: State, sides: list[tuple[str, Facts]]) -> list[Facts]:
 
 
 def given_by(sets: list[GrantSet]) -> list[Facts]:
-    """Return what each set gives beside rights: roles, and keys by security object."""
+    """Return the roles of each set, and its keys by security object."""
     given = []
     for found in sets:
         keys: dict[str, list[Any]] = {}
@@ -434,7 +438,7 @@ def given_by(sets: list[GrantSet]) -> list[Facts]:
 
 
 def more_rows(count: int) -> str:
-    """Return so many more rows, in words."""
+    """Return a number of further rows, in words."""
     return f"{count} more row{'s' if count > 1 else ''}"
 
 
@@ -454,9 +458,9 @@ def objects_gained(state: State, tier: str, count: int) -> str:
 
 
 def row_note(row: NewRow, state: State, gaps: Iterable[Right]) -> Note:
-    """Return a new row as people do it, with the roles and keys that it brings.
+    """Return a new row as an instruction, with the roles and keys that it brings.
 
-    gaps  the rights that are missing, of which the row brings some
+    gaps  the missing rights; the row brings some of them
     """
     values, person = dict(row.values), known_as(state.person)
     if row.links:
@@ -481,14 +485,14 @@ def row_note(row: NewRow, state: State, gaps: Iterable[Right]) -> Note:
 
 
 def role_note(role: Role, dataset: str, named_by: list[str]) -> Note:
-    """Return that a membership gives a role that policies of a dataset name."""
+    """Return a note: a membership gives a role that policies of a dataset name."""
     says = f"the role {role_called(role)}, which policies of {dataset} name"
     says += f" ({'; '.join(named_by)})"
     return note(says, role=role, dataset=dataset, named_by=named_by)
 
 
 def keys_note(keys: list[Any], secured: Facts) -> Note:
-    """Return that a membership gives keys by which row security shows rows."""
+    """Return a note: a membership gives keys of row security."""
     label, datasets = secured["object"]["label"], secured["datasets"]
     says = f"the key{'s' if len(keys) > 1 else ''} {listed(keys)} of row security"
     says += f' "{label}", which restricts {", ".join(datasets)}'
@@ -496,7 +500,7 @@ def keys_note(keys: list[Any], secured: Facts) -> Note:
 
 
 def policies_by_role(policies: list[Facts]) -> dict[Role, dict[str, list[str]]]:
-    """Return by role and dataset what names the role: conditions, masks of columns."""
+    """Return the conditions and masks that name each role, by role and dataset."""
     found: dict[Role, dict[str, dict[str | None, None]]] = {}
     for row in policies:
         of_dataset = found.setdefault(row["role"], {}).setdefault(row["dataset"], {})
@@ -518,13 +522,17 @@ def policies_by_role(policies: list[Facts]) -> dict[Role, dict[str, list[str]]]:
 
 
 def state_of(found: Facts) -> State:
-    """Return a state from what the queries found.
+    """Return a state from the results of the queries.
 
-    `chains`, groups with each whose rights they pass on; `grants`, the live permissions
-    of those on live objects; `held`, `links`, `objects` and `roles` as rows; `charges`,
-    who is in charge of the objects; `held_roles`, of the user; `policies`, each role
-    that one names, with the dataset and the column of a mask; `group_keys` and
-    `held_keys`, of row security, whose objects are `secured`.
+    chains       each group with every group whose rights it passes on
+    grants       the live permissions of these groups on live objects
+    held, links, objects, roles  rows
+    charges      the users in charge of the objects
+    held_roles   the roles of the user
+    policies     each role that a policy names, with dataset and column of a mask
+    group_keys   the keys of row security that groups give
+    held_keys    the keys of row security that the user holds
+    secured      the security objects
     """
     brought = roles_brought(found["roles"])
     policies = policies_by_role(found["policies"])
@@ -544,10 +552,10 @@ def state_of(found: Facts) -> State:
     for row in found["chains"]:
         group_keys[row["user_group_id"]] |= keys_of[row["ancestor_user_group_id"]]
         name = names.get(row["ancestor_user_group_id"])
-        # A group of this name is no way to the global role.
+        # A group with the name of a global role does not give the global role.
         if name and name not in GLOBAL_REACH:
             group_roles[row["user_group_id"]].add(name)
-        # Of ids, those that policies name: a user's roles are told by names.
+        # An id counts only if policies name it: a user's roles are known by name.
         if row["ancestor_user_group_id"] in policies:
             group_roles[row["user_group_id"]].add(row["ancestor_user_group_id"])
         groups[row["user_group_id"]] |= by_holder[row["ancestor_user_group_id"]]
@@ -590,7 +598,7 @@ def state_of(found: Facts) -> State:
 
 
 def gained_keys(state: State, sets: list[GrantSet], tier: str) -> dict[str, list[int]]:
-    """Return by key of a tier the objects that any of the sets gives."""
+    """Return the objects that any of the sets gives, by key of the tier."""
     keys = state.tiers[tier]["keys"]
     found = {values for item in sets for values in state.gained(item.rows)[tier]}
     return {
@@ -600,9 +608,9 @@ def gained_keys(state: State, sets: list[GrantSet], tier: str) -> dict[str, list
 
 
 def rows_gained(state: State, item: GrantSet, case: Facts, lines: list[Facts]) -> int:
-    """Return how many rows of a case pass its tier with a set, and not before.
+    """Return how many rows of a case pass its tier only with a set.
 
-    `lines` are the rows of the base, counted by the columns that decide.
+    `lines` are the base's rows, counted by the deciding columns.
     """
     count = 0
     for line in lines:

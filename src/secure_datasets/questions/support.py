@@ -1,8 +1,9 @@
 """Last support: the single rows without which a user would no longer see a row.
 
-What has to be there is told as a set of rows: those that every way needs. Of several
-things that are all asked for they are put together; of several ways of which one is
-enough only those count that are on each of them.
+The support of a gate is a set of rows: the rows that every way through the gate needs.
+
+- AND, several parts that are all required: the union of their supports.
+- OR, several ways if one is enough: the intersection of their supports.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from secure_datasets.questions.notes import Facts, Note, note
 
 
 class Row(NamedTuple):
-    """A row by its table and its id or, where it has none, by what it says."""
+    """A row by its table and its id or, without an id, by its content."""
 
     table: str
     id: Any
-    # The raw row that it tells of, where the documentation says so.
+    # The raw row behind it, if the documentation names one.
     raw_table: str | None = None
     raw_id: Any = None
 
@@ -42,19 +43,19 @@ NOTHING: Rows = frozenset()
 
 
 class Untold(Exception):
-    """What has to be there can't be told."""
+    """The support can't be determined."""
 
 
 def of_all(parts: Iterable[Rows]) -> Rows:
-    """Return the rows that some of the parts needs: each of these is asked for."""
+    """Return the union of the parts' supports: every part is required."""
     return NOTHING.union(*parts)
 
 
 def of_any(ways: Iterable[Rows]) -> Rows:
-    """Return the rows that every way needs: one of the ways is enough."""
+    """Return the intersection of the ways' supports: one way is enough."""
     found = list(ways)
     if not found:
-        # The gate is open, and by none of what is known here.
+        # The gate is open, but by no known way.
         raise Untold
     return reduce(frozenset.intersection, found)
 
@@ -65,13 +66,13 @@ def of_any(ways: Iterable[Rows]) -> Rows:
 
 
 def rows_of_groups(member_id: int, groups: Iterable[int]) -> Rows:
-    """Return what a membership and the groups above it are made of."""
+    """Return the rows of a membership and of the groups above it."""
     rows = {Row("user_group_members", member_id)}
     return frozenset(rows | {Row("user_groups", group) for group in groups})
 
 
 def rows_of_path(path: Facts) -> Rows:
-    """Return the rows that a path is made of: the grant, the membership, the groups."""
+    """Return the rows of a path: the grant, the membership, the groups."""
     rows = frozenset({Row(path["grant_table"], path["grant_id"])})
     if path["user_group_member_id"] is not None:
         rows |= rows_of_groups(path["user_group_member_id"], path["group_ids"])
@@ -79,10 +80,10 @@ def rows_of_path(path: Facts) -> Rows:
 
 
 def of_tier(facts: Facts, sides: Iterable[tuple[str, dict[str, Any]]]) -> Rows:
-    """Return the rows that every way to some part of a tier needs.
+    """Return the support of a tier: the rows that every way to some part needs.
 
-    The user's own row, the objects' and the row itself are needed in any case, and are
-    not among them; an object's row is where ownership alone gives the right.
+    It leaves out the rows that are always needed: the user's row, the objects' rows and
+    the row itself. It includes an object's row if only ownership gives the right.
     """
     found = NOTHING
     for tier, keys in sides:
@@ -98,7 +99,7 @@ def of_tier(facts: Facts, sides: Iterable[tuple[str, dict[str, Any]]]) -> Rows:
 
 
 def _of_rows_tier(facts: Facts, row: Facts) -> Rows:
-    """Return what a row's tier needs: of a dataset over another, what that needs."""
+    """Return the support of a row's tier, or the last support in the dataset below."""
     if facts["below"]:
         below = facts["below"]["answer"].get("last_support", [])
         if below is None:
@@ -121,9 +122,10 @@ def _decision(found: Facts) -> Row:
 
 
 def _of_decisions(facts: Facts) -> Rows:
-    """Return the decisions without which the view is closed, and who made it.
+    """Return the decisions without which the view is closed, and the owners' rows.
 
-    None on a table is: rules hold by what is decided, and not by what isn't.
+    It includes no decision on a table: rules follow from decisions that exist, not from
+    missing ones.
     """
     asked = facts["decisions"]
     if asked is None:
@@ -148,12 +150,12 @@ def _of_decisions(facts: Facts) -> Rows:
 
 
 # ---------------------------------------------------------------------------
-# Groups and roles, by which row security and conditions ask
+# Groups and roles, for row security and conditions
 # ---------------------------------------------------------------------------
 
 
 def ways_to_group(facts: Facts, group: int) -> list[Rows]:
-    """Return the ways by which the user is in a group, at any depth."""
+    """Return the ways that lead the user into a group, at any depth."""
     members = facts["memberships"]
     return [
         rows_of_groups(
@@ -171,7 +173,7 @@ def ways_to_group(facts: Facts, group: int) -> list[Rows]:
 
 
 def ways_to_role(facts: Facts, role: Role) -> list[Rows]:
-    """Return the ways by which the user holds a role."""
+    """Return the ways that give the user a role."""
     if isinstance(role, int):
         return ways_to_group(facts, role)
     ways = []
@@ -188,21 +190,22 @@ def ways_to_role(facts: Facts, role: Role) -> list[Rows]:
 
 
 def _of_role(facts: Facts, rule: Facts) -> Rows:
-    """Return what holding one of the roles that a rule names needs."""
+    """Return the support of holding any of the roles that a rule names."""
     roles = rule["rule"]["roles"]
     return of_any(way for role in roles for way in ways_to_role(facts, role))
 
 
 def _of_conditions(facts: Facts, row: Facts) -> Rows:
-    """Return what every condition that shows the row needs, and what spares it.
+    """Return the support of the conditions: of showing the row, and of not hiding it.
 
-    A restrictive one that is not true of the row spares who holds one of its roles.
+    A restrictive condition that is not true of the row does not hide it from holders of
+    one of its roles.
     """
     rules = numbered(facts, "conditions")
     if not rules or view_gate(facts, row)[1]:
         return NOTHING
     if masks_below(facts):
-        # They see what the dataset below shows, and a role less is a mask more or less.
+        # The conditions read the dataset below; losing a role may change its masks.
         raise Untold
     found, shows, are_permissive = NOTHING, [], False
     for number, rule in rules:
@@ -221,7 +224,7 @@ def _of_conditions(facts: Facts, row: Facts) -> Rows:
 
 
 def _of_key(facts: Facts, number: int, key: Any) -> Rows:
-    """Return what a user's key of a security object needs; the mapping's row first."""
+    """Return the support of a user's key of a security object, mapping's row first."""
     security = facts["security"][number]
     ways = []
     for mapped in security["mapped"]:
@@ -241,10 +244,10 @@ def _of_key(facts: Facts, number: int, key: Any) -> Rows:
 
 
 def _of_security(facts: Facts) -> Rows:
-    """Return what the rows that lead to the user's keys need.
+    """Return the support of row security: of the lines that lead to the user's keys.
 
-    A row of a dataset is one such line; a query's answer is seen by one of those that
-    it counts.
+    A row of a dataset is one such line. A query's answer needs only one of the lines
+    that it counts.
     """
     rules = [number for number, _ in numbered(facts, "row security")]
     if not rules:
@@ -259,9 +262,9 @@ def _of_security(facts: Facts) -> Rows:
 
 
 def _of_line(facts: Facts, line: Facts, number: int) -> Rows:
-    """Return what one line needs for one security object: a key, and the way to it.
+    """Return the support of one line for one security object: a key, and the way to it.
 
-    Where facts alone tie the line to the object, one of those that do is enough.
+    If only facts tie the line to the object, one such fact is enough.
     """
     security = facts["security"][number]
     if not security["through"]:
@@ -287,7 +290,7 @@ def _of_line(facts: Facts, line: Facts, number: int) -> Rows:
 def _of_way(
     facts: Facts, line: Facts, number: int, steps: list[Facts], name: int
 ) -> Rows:
-    """Return the rows along the relationships, and what the key at their end needs."""
+    """Return the rows along the relationships, and the support of the last key."""
     found = _of_key(facts, number, line[f"key_{name}"])
     for place, step in enumerate(steps, 1):
         values = [line[f"step_{name}_{place}_{column}"] for column in step["columns"]]
@@ -303,14 +306,14 @@ def _of_way(
 # ---------------------------------------------------------------------------
 
 
-# The gates that hang on rows, in their order.
+# The gates that depend on rows, in order.
 SUPPORTED = ("tier", "view authorization", "row security", "conditions")
 
 
 def row_support(facts: Facts, person: Facts) -> list[Note] | None:
-    """Return the last support of a row that is seen; none where it can't be told.
+    """Return the last support of a visible row; None if it can't be determined.
 
-    A key that is in the base more than once is seen by one of its rows.
+    If the base has several rows with the key, one visible row is enough.
     """
     ways = []
     by_gate: dict[str, Rows] = dict.fromkeys(SUPPORTED, NOTHING)
@@ -335,7 +338,7 @@ def row_support(facts: Facts, person: Facts) -> list[Note] | None:
 
 
 def object_support(facts: Facts) -> list[Note] | None:
-    """Return the last support of an object that is reached; none as above."""
+    """Return the last support of a reached object; None if it can't be determined."""
     try:
         rows = of_tier(facts, [(facts["tier"], facts["keys"])])
         return support_notes(rows, {"tier": rows})
@@ -359,9 +362,9 @@ def support_notes(rows: Rows, by_gate: dict[str, Rows]) -> list[Note]:
 
 
 def add_names(notes: list[Note], table: str, found: Facts) -> None:
-    """Add to the notes about a raw row its name, or those of what it refers to.
+    """Add to the notes about a raw row its name, or the names of the referenced rows.
 
-    `found` has its `row_id`, and after that the names.
+    `found` has the `row_id` first, and then the names.
     """
     row_id, *names = found.values()
     for item in notes:

@@ -1,9 +1,10 @@
-"""The SQL of the config: one expression each, read by a parser and never by patterns.
+"""The SQL of the config: single expressions, read by a parser and never by patterns.
 
-Two readers look at a text. `pieces_of` knows what is quoted, as Spark's own lexer does.
-Texts reach sqlglot as numbers, so that nothing in quotes can be taken for code, and
-reach Spark on one line, so that nothing on the way changes them. sqlglot reads the rest
-in the Spark dialect; what it can't read is refused. It is imported when there is SQL.
+Two readers look at a text. `pieces_of` finds the quoted parts like Spark's own lexer.
+sqlglot reads the SQL in the Spark dialect; an expression that it can't read is refused.
+Quoted texts reach sqlglot as numbers, so that it takes none for code. They reach Spark
+on one line, so that no step in between changes them. sqlglot is imported only if there
+is SQL.
 """
 
 from __future__ import annotations
@@ -35,28 +36,28 @@ if TYPE_CHECKING:
 DEEPEST = 60
 # A chain such as `a or b or c` is a tree as deep as it is long.
 DEEPEST_TREE = 300
-# What stands for the texts of an expression while sqlglot reads it.
+# The first number that replaces a text of an expression while sqlglot reads it.
 FIRST_TEXT = 10**15
 SYMBOLS = set("()[].,+-*/%=<>!&|^~:")
-# Code points that Python, Jinja or an editor takes for the end of a line, and others
-# that nobody sees.
+# Code points that Python, Jinja or an editor takes for the end of a line, and invisible
+# ones.
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})")
 
-# The columns of the view with the roles of users by which a role is named.
+# The columns that name a role in the view with the roles of users.
 ROLE_COLUMNS = ("role_name", "user_group_id")
-# The views with the roles of users, and that with a list of them.
+# The view with the roles of users, and the view with a list of each user's roles.
 ROLES_VIEW = "vw_secure_user_roles"
 ROLE_LISTS, ROLE_LIST = "user_role_names", "role_names"
-# What a rule calls whoever reads.
+# The name of the reading user in a rule.
 READER = "reader"
-# What `restricted_rows` calls its own columns.
+# The columns that `restricted_rows` adds.
 OWN_COLUMNS = {"held_roles", "view_outcome"}
-# What Spark adds to the columns of a relation that it reads from files.
+# The column that Spark adds to a relation that it reads from files.
 OF_FILES = "_metadata"
-# Names that Spark takes for a format, and what follows for a path.
+# Names that Spark takes for a file format, and the name after them for a path.
 FILE_FORMATS = {
     *("avro", "binaryfile", "csv", "delta", "hudi", "iceberg", "image", "jdbc"),
     *("json", "libsvm", "orc", "parquet", "text", "xml"),
@@ -64,7 +65,7 @@ FILE_FORMATS = {
 
 
 class ExpressionProblem(Exception):
-    """What is wrong with an expression; `{key}` stands for its key."""
+    """A fault of an expression; `{key}` in the message stands for its key."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,10 @@ class Piece:
 
 
 def sql_text(value: str) -> str:
-    r"""Return a text as an SQL literal on one line, which nothing on its way changes.
+    r"""Return a text as an SQL literal on one line that no later step changes.
 
-    Spark puts variables in the place of `${name}`, and what indents SQL cuts it at
-    whatever ends a line.
+    Spark substitutes variables for `${name}`, and the functions that indent SQL split
+    it at every line ending.
     """
     escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
     return f"'{UNSEEN.sub(_as_code, escaped)}'"
@@ -91,7 +92,7 @@ def _as_code(found: re.Match[str]) -> str:
 
 
 def pieces_of(text: str) -> list[Piece]:
-    """Take a text apart into what is quoted and what is not."""
+    """Split a text into quoted and unquoted pieces."""
     return list(_pieces(text))
 
 
@@ -191,13 +192,13 @@ def unescaped(body: str, quote: str) -> str:
 
 @dataclass
 class Expression:
-    """One SQL expression: as it is handed on, and as a tree."""
+    """One SQL expression: its text to hand on, and its tree."""
 
     text: str
     tree: exp.Expression
     # Texts that the parser takes apart, such as the formats of dates.
     lost: tuple[str, ...] = ()
-    # The parts of the text, each by where the parser's names say that it stands.
+    # The parts of the text, each with its position in the parser's input.
     parts: tuple[tuple[int, str], ...] = ()
 
 
@@ -254,7 +255,7 @@ def attributes_of(tree: exp.Expression) -> Iterator[exp.Column]:
 
 
 def qualified(text: str, name: str) -> str:
-    """Return an expression in which each column of the row says whose it is."""
+    """Return an expression with every column of the row qualified by a name."""
     from sqlglot import exp
 
     found = read(text)
@@ -323,12 +324,12 @@ def _check_queries(words: list[Piece]) -> None:
 def _tree(
     skeleton: str, texts: dict[str, str]
 ) -> tuple[exp.Expression, tuple[str, ...]]:
-    """Return the tree of an expression, and those of its texts that it has not."""
+    """Return the tree of an expression, and the texts that the tree lacks."""
     from sqlglot import ErrorLevel, exp
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import SqlglotError
 
-    # It warns of what it can't take apart further, such as the path of a JSON value.
+    # sqlglot warns if it can't parse a part further, such as the path of a JSON value.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     dialect = Spark()
     try:
@@ -340,7 +341,7 @@ def _tree(
     except RecursionError as error:
         raise ExpressionProblem("'{key}' nests too deeply") from error
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        # It stumbles over some calls with too few arguments.
+        # sqlglot fails with various errors on some calls with too few arguments.
         raise ExpressionProblem(_unreadable(error)) from error
     if len(found) != 1 or found[0] is None:
         raise ExpressionProblem("'{key}' is more than one expression")
@@ -356,7 +357,7 @@ def _tree(
         if node.is_string and node.this in texts:
             missing.discard(node.this)
             node.set("this", texts[node.this])
-    # The parser makes names of the texts that name a struct's fields.
+    # The parser turns the texts that name a struct's fields into names.
     fields = [part for node in tree.find_all(exp.Struct) for part in node.expressions]
     for identifier in (field.args.get("alias") or field.this for field in fields):
         if isinstance(identifier, exp.Identifier) and identifier.this in texts:
@@ -367,7 +368,7 @@ def _tree(
 
 
 def _unreadable(error: Exception) -> str:
-    """Say where the parser stopped."""
+    """Return a sentence about the place where the parser stopped."""
     found = getattr(error, "errors", None) or []
     details = found[-1] if found else {}
     near = (details.get("highlight") or "").strip()
@@ -377,7 +378,7 @@ def _unreadable(error: Exception) -> str:
 
 
 def function_name(node: exp.Expression) -> str:
-    """Return what a function is called in Spark."""
+    """Return Spark's name of a function."""
     from sqlglot import exp
 
     if isinstance(node, exp.Anonymous):
@@ -387,21 +388,21 @@ def function_name(node: exp.Expression) -> str:
 
 @dataclass(frozen=True)
 class Scope:
-    """What an expression about the rows of a dataset may name.
+    """The names that an expression about the rows of a dataset may use.
 
-    `columns` are the row's own, those it carries and its user included; `steps` are
-    what rendering calls its relations.
+    `columns` are the row's own columns, with the carried ones and its user; `steps` are
+    the names of the relations in the rendered query.
     """
 
     name: str
     columns: frozenset[str]
     steps: frozenset[str] = frozenset()
-    # The attributes of the reader: none if it has none, and no names if any may be.
+    # The attributes of the reader: None if it has none; an empty set allows any name.
     reader: frozenset[str] | None = None
 
 
 def check(expression: Expression, scope: Scope, is_condition: bool) -> bool:
-    """Raise a problem at what a condition or mask must not have.
+    """Raise a problem at a part that a condition or mask must not have.
 
     Return whether it has a correlated subquery.
     """
@@ -419,7 +420,7 @@ def check(expression: Expression, scope: Scope, is_condition: bool) -> bool:
 
 
 def _check_depth(tree: exp.Expression) -> None:
-    """Raise a problem at a tree that what reads it next could not get through."""
+    """Raise a problem at a tree that is too deep for its next reader."""
     depths = {id(tree): 1}
     for node in tree.walk():
         depth = depths[id(node)]
@@ -486,13 +487,13 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
 
 
 def _check_identifier(name: str) -> None:
-    """Raise a problem at a function that makes a name of a text."""
+    """Raise a problem at a function that makes a name from a text."""
     if name == "identifier":
         raise ExpressionProblem("'{key}' has 'identifier', which hides what it names")
 
 
 def _check_names(tree: exp.Expression, scope: Scope) -> bool:
-    """Raise a problem at a name that is none of the row, or could be by mistake."""
+    """Raise a problem at a name that is not a name of the row, or may be a mistake."""
     from sqlglot import exp
 
     is_correlated = False
@@ -535,7 +536,7 @@ def _check_names(tree: exp.Expression, scope: Scope) -> bool:
 
 
 def _is_file(source: exp.Expression) -> bool:
-    """Whether Spark may take a relation for files: a format, and where they are."""
+    """Whether Spark may take a relation for files: a format and a path."""
     parts = [part.name for part in source.parts]
     is_format = len(parts) == 2 and parts[0].lower() in FILE_FORMATS
     return is_format or not all(re.fullmatch(r"[\w -]*", part) for part in parts)
@@ -549,7 +550,7 @@ def _folded(name: str) -> str:
 def columns_named(texts: Iterable[str], columns: Iterable[str]) -> list[str]:
     """Return the columns whose names are words of these expressions.
 
-    A word that is no column, as a column of a subquery's relation, does no harm.
+    A word that names a column of a subquery's relation may count, too; it does no harm.
     """
     words = {
         _folded(piece.raw.strip("`"))
@@ -574,9 +575,9 @@ def reads_only(text: str, column: str) -> bool:
 def check_reads_of_mask(
     expression: Expression, name: str, masked: Iterable[str], bases: Iterable[str]
 ) -> None:
-    """Raise a problem at a mask that would show another masked column's value.
+    """Raise a problem at a mask that would show the value of a second masked column.
 
-    name    what the row is called
+    name    the name of the row
     masked  the columns that policies mask, without the mask's own
     bases   the relations that hold the rows before any rule
     """
@@ -605,7 +606,7 @@ def check_reads_of_mask(
 
 
 def sources_of(query: exp.Expression) -> list[exp.Expression]:
-    """Return what a query reads from, without what its own subqueries do."""
+    """Return the sources of a query, without the sources of its subqueries."""
     from sqlglot import exp
 
     found = []
@@ -631,9 +632,10 @@ def names_relation(expression: Expression, name: str) -> bool:
 def roles_compared(
     expression: Expression, roles_view: str
 ) -> list[str | dict[str, int]]:
-    """Return the roles that are compared with a column of the roles' view.
+    """Return the roles that an expression compares with a column of the roles' view.
 
-    A constant beside `role_name` is a name, one beside `user_group_id` a group's id.
+    A constant compared with `role_name` is a name, one compared with `user_group_id` is
+    a group's id.
     `roles_view` is the relation's name as dbt renders it.
     """
     from sqlglot import exp
@@ -663,9 +665,9 @@ def roles_compared(
 
 
 def check_roles(expression: Expression) -> None:
-    """Raise a problem at a role that is made of another text before it is compared.
+    """Raise a problem at a role that is computed from a text before its comparison.
 
-    Nobody could say then which groups are meant, and whether two of them are.
+    It would be unknown which groups it means, and whether it means two of them.
     """
     from sqlglot import exp
 
@@ -681,7 +683,7 @@ def check_roles(expression: Expression) -> None:
 
 
 def _is_compared_as_it_stands(column: exp.Expression) -> bool:
-    """Whether a column is itself compared, or in a condition without any text."""
+    """Whether a column is compared unchanged, or in a condition without any text."""
     from sqlglot import exp
 
     compares = (
@@ -720,7 +722,7 @@ def _has_text(tree: exp.Expression) -> bool:
 
 
 def _side_by_side(sides: list[exp.Expression]) -> list[list[exp.Expression]]:
-    """Return the values that are compared, those of tuples and arrays one by one."""
+    """Return the compared values, with tuples and arrays split into their values."""
     from sqlglot import exp
 
     made = [side.unnest() for side in sides]
@@ -740,9 +742,10 @@ def _side_by_side(sides: list[exp.Expression]) -> list[list[exp.Expression]]:
 
 
 def _role_column(tree: exp.Expression, view: str, depth: int = 0) -> str | None:
-    """Return which column of the roles' view an expression is, if it is one.
+    """Return the column of the roles' view that an expression is; None if it is none.
 
-    A subquery is what it selects. A name is followed through derived relations.
+    A subquery counts as its selected column. A name is followed through derived
+    relations.
     """
     from sqlglot import exp
 
@@ -774,7 +777,7 @@ def _role_column(tree: exp.Expression, view: str, depth: int = 0) -> str | None:
 def _role_column_of(
     name: str, source: exp.Expression, view: str, depth: int
 ) -> str | None:
-    """Return which column of the roles' view a source's column is, if it is one."""
+    """Return the column of the roles' view behind a source's column, or None."""
     from sqlglot import exp
 
     query = source.this if isinstance(source, exp.Subquery) else None
@@ -806,12 +809,12 @@ def _role_column_of(
 
 
 def names_read_by(query: exp.Expression) -> set[str]:
-    """Return what a query calls the relations that it reads from."""
+    """Return a query's names for the relations that it reads."""
     return {source.alias_or_name.lower() for source in sources_of(query)}
 
 
 def _check_column(column: exp.Expression, scope: Scope) -> bool:
-    """Check one column; return whether a subquery names the row's own by it."""
+    """Check one column; return whether it is the row's own column in a subquery."""
     from sqlglot import exp
 
     parts = [part.name.lower() for part in column.parts]
@@ -882,7 +885,7 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
 
 
 def _filters(tree: exp.Expression, is_condition: bool) -> Iterator[exp.Expression]:
-    """Return what chooses rows, or a branch of a mask, and for which null is false."""
+    """Return the filters of rows and of a mask's branches: null counts as false."""
     from sqlglot import exp
 
     if is_condition:
@@ -936,7 +939,7 @@ def _check_limits(tree: exp.Expression) -> None:
 
     for query in tree.find_all(exp.Query):
         is_cut = any(query.args.get(key) for key in ("limit", "offset", "fetch"))
-        # Whether there is a row does not depend on which.
+        # For `exists`, it does not matter which row comes first.
         counts = isinstance(query.parent, exp.Exists) and not query.args.get("offset")
         if not is_cut or counts:
             continue
@@ -978,7 +981,7 @@ def _check_order(order: exp.Expression, query: exp.Expression, what: str) -> Non
             meant = items.get(_folded(found.name))
             if meant is None or meant == found:
                 return True
-            # A name that stands for what is selected, perhaps of another such name.
+            # A name may stand for a selected expression, which may hold such a name.
             if depth < len(items) and differs(meant, depth + 1):
                 return True
         return False
@@ -986,7 +989,7 @@ def _check_order(order: exp.Expression, query: exp.Expression, what: str) -> Non
     for term in order.expressions:
         node = term.this
         is_place = isinstance(node, exp.Literal) and node.name.isdecimal()
-        # `order by 2` means what is selected second, but not in a window.
+        # `order by 2` means the second selected expression, but not in a window.
         if is_place and what == "limit" and 0 < int(node.name) <= len(of.selects):
             node = of.selects[int(node.name) - 1].unalias()
         if differs(node):
@@ -998,7 +1001,7 @@ def _check_order(order: exp.Expression, query: exp.Expression, what: str) -> Non
 
 
 def _check_values(tree: exp.Expression) -> None:
-    """Raise a problem at a subquery as a value that may have several rows: it fails."""
+    """Raise a problem at a scalar subquery that may return several rows: it fails."""
     from sqlglot import exp
 
     others = (exp.From, exp.Join, exp.In, exp.Exists, exp.SetOperation, exp.Subquery)
@@ -1017,7 +1020,7 @@ def _check_values(tree: exp.Expression) -> None:
 
 
 def _has_one_row(query: exp.Expression) -> bool:
-    """Whether a query has one row at most, whatever is in the relations it reads."""
+    """Whether a query has at most one row for any content of its relations."""
     from sqlglot import exp
 
     if not isinstance(query, exp.Select):
@@ -1040,11 +1043,11 @@ def _has_one_row(query: exp.Expression) -> bool:
 def _check_opposites(tree: exp.Expression, name: str) -> None:
     """Raise a problem at an `in (select ...)` that stands beside its own opposite.
 
-    Spark takes `x in (...) or x not in (...)` for true, whatever the query gives; with
-    a null in it, it is null for most rows. It compares the two after it has looked into
-    views and has simplified both: so they count as one where they test the same
-    columns. `and` between them is false for Spark, and no row less is shown.
-    `name` is what the row is called.
+    Spark simplifies `x in (...) or x not in (...)` to true, although a null in the
+    query's result makes it null for most rows. Spark compares the two after it has
+    expanded views and simplified both, so here they count as opposites if they test the
+    same columns. `and` between them is false for Spark, and hides no further row.
+    `name` is the name of the row.
     """
     from sqlglot import exp
 
@@ -1083,7 +1086,7 @@ def _check_opposites(tree: exp.Expression, name: str) -> None:
 
 
 def _tested(node: exp.Expression, name: str) -> str:
-    """Return what an `in` tests: its columns, or its text where it has none."""
+    """Return the columns that an `in` tests, or its text if it tests none."""
     from sqlglot import exp
 
     columns = sorted(
@@ -1132,15 +1135,15 @@ def known_type(tree: exp.Expression, types: Mapping[str, str]) -> str | None:
 
 
 def _common(branches: Iterable[exp.Expression | None], types: Mapping[str, str]) -> Any:
-    """Return the type that all branches have that are not null."""
+    """Return the common type of all branches that are not null."""
     found = {known_type(branch, types) for branch in branches if branch is not None}
     found.discard("null")
     return found.pop() if len(found) == 1 else None
 
 
-# Where a column's type stands, once it is known whose column it is.
+# The key of a column's type in `meta`, once its relation is known.
 TYPE = "type in spark"
-# What a function was called where it was read.
+# The key of a function's original name in `meta`.
 CALLED = "called"
 INTEGERS = {
     "tinyint": 7, "byte": 7, "smallint": 15, "short": 15, "int": 31, "integer": 31,
@@ -1151,7 +1154,7 @@ DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 DECIMAL_TYPE = re.compile(
     r"(?:decimal|dec|numeric)(?:\(\s*([0-9]+)\s*(?:,\s*([0-9]+)\s*)?\))?"
 )
-# What Spark reads a day and a moment of; a day may be followed by anything.
+# The texts that Spark reads as a day or a moment; any text may follow a day.
 DAY = re.compile(
     r"[+-]?([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL
 )
@@ -1159,17 +1162,17 @@ MOMENT = re.compile(
     r"([^ T]*)(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.[0-9]*)?"
     r"(?: ?(?:Z|UTC|GMT|[+-](?:0?[0-9]|1[0-7])(?::[0-5]?[0-9])?))?)?)?)?"
 )
-# Where Spark's moments end, and none of its own days is far away.
+# Spark's moments end with LAST_SECOND, and LAST_YEAR, the limit of days, is near it.
 LAST_YEAR = 290_000
 LAST_SECOND = (2**63 - 1) // 10**6
-# What Spark reads as a double beside numbers.
+# The texts besides numbers that Spark reads as a double.
 NO_NUMBERS = {"nan", "inf", "infinity"}
 NO_NUMBERS |= {f"{sign}{name}" for sign in "+-" for name in ("inf", "infinity")}
 FLAGS = {"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"}
 
 
 def constant(tree: exp.Expression) -> tuple[str, str] | None:
-    """Return the kind and the text of a constant; none if it is something else."""
+    """Return the kind and the text of a constant; None if it is no constant."""
     from sqlglot import exp
 
     tree = tree.unnest()
@@ -1272,7 +1275,7 @@ def check_mask(expression: Expression, data_type: str) -> None:
 
 
 def _values(tree: exp.Expression) -> list[exp.Expression]:
-    """Return the values of which an expression gives one: the branches of a `case`."""
+    """Return the possible values of an expression: the branches of a `case`."""
     from sqlglot import exp
 
     tree = tree.unnest()
@@ -1292,9 +1295,9 @@ def _values(tree: exp.Expression) -> list[exp.Expression]:
 def check_measure(
     expression: Expression, fact: str | None, relations: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
-    """Raise a problem at what a measure must not have; return the columns it names.
+    """Raise a problem at a part that a measure must not have; return its columns.
 
-    A name without its relation is the fact's, as soon as that is known.
+    A column without a relation belongs to the fact, once the fact is known.
     """
     from sqlglot import exp
 
@@ -1342,7 +1345,7 @@ def check_measure(
     return found
 
 
-# Names that Spark reads as something else where they stand without backticks.
+# Names that Spark does not read as names without backticks.
 WORDS = {
     "all", "and", "anti", "any", "as", "asc", "authorization", "between", "both",
     "by", "case", "cast", "check", "collate", "column", "constraint", "create",
@@ -1375,7 +1378,7 @@ def sql_name(name: str) -> str:
 
 
 def schema_and_name(text: str) -> list[str] | None:
-    """Return the two parts of `<schema>.<name>`; none of what is no such name."""
+    """Return the two parts of `<schema>.<name>`; None for any different text."""
     parts = text.split(".")
     return parts if len(parts) == 2 and is_relation(text) else None
 

@@ -1,9 +1,9 @@
-"""Holds the functions that a rule calls against what can't fail on a value.
+"""Checks that the functions in a rule can't fail on any value.
 
-An error tells the value that it is about, also where a row is hidden or the value is
-masked. So a rule calls only functions that give an answer for every value, as
-`functions` lists them, and patterns, formats and counts are constants that are looked
-at here. Calls are read from the pieces of the text, by the names that Spark sees.
+An error message reveals its value, even if the row is hidden or the value is masked.
+Therefore a rule may call only functions that return a result for every value, as listed
+in `functions`. Patterns, formats and counts must be constants, and this module checks
+them. It reads calls from the pieces of the text, by the names that Spark sees.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ SQL_WORDS = functions.names(
     when where with within timestampadd timestampdiff
     """
 )
-# Operators that Spark also has as functions, which the parser reads otherwise.
+# Operators that Spark also has as functions; the parser reads these differently.
 INFIX = functions.names("ilike like regexp rlike")
 WORDS_BEFORE = functions.names(
     "and case else having in like not on or select then when where"
 )
-# What may stand before a name with a dot and makes it Spark's own function.
+# Qualifiers that make a name Spark's own function.
 OF_SPARK = functions.names("builtin session system")
 WITH_LENGTH = functions.names("char character nchar nvarchar varchar")
 WITH_DIGITS = functions.names("dec decimal numeric")
@@ -64,7 +64,8 @@ CAST_TYPES = functions.names(
     """
 )
 REPEATS = functions.names("array_repeat repeat")
-# What makes one value of many, step by step, and what a text or list may grow by there.
+# Functions that fold many values into one, and functions that may grow a text or list
+# in a step.
 STEPS = functions.names("aggregate reduce")
 GROW_BY_PARTS = functions.names("array_append concat")
 NUMBERS = functions.names(
@@ -81,20 +82,20 @@ EXTRACTED = functions.names(
     """
 )
 MOST_REPEATED = 10_000
-# Of what is repeated within what is repeated, all counts of an expression together.
+# The limit for the product of all repetition counts of an expression, as they may nest.
 MOST_TOGETHER = 1_000_000
 MOST_LAMBDAS = 2
 MOST_PLACES = 1_000_000
 MOST_MONTHS = 12_000
 WHOLE = re.compile(r"[0-9]{1,9}")
 ZONE_OFFSET = re.compile(r"[+-](0[0-9]|1[0-7]):[0-5][0-9]")
-# Letters of a format, which many functions fail on if there are too many of them.
+# The letters of a format, each with its most repetitions; with more, functions fail.
 FORMAT = {"y": 6, "M": 4, "d": 2, "D": 3, "a": 1, "S": 9, **dict.fromkeys("HhKkms", 2)}
 BINARY_FORMATS = functions.names("base64 hex utf-8 utf8")
 FORMAT_OF_NUMBERS = re.compile(r"[09DG.,$SMI]+")
 # A path of JSON with names and places.
 PATH = re.compile(r"\$(\.\w+|\[\d{1,6}\])*", re.ASCII)
-# What a regular expression may consist of: a part, and how often it is there.
+# A regular expression may consist of parts, each with a quantifier.
 LETTERS = r"\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|Nd?|P|S|Z)\}"
 PART = re.compile(
     rf"\\[dDwWsSbBntrf]|{LETTERS}"
@@ -107,7 +108,7 @@ MOST_GROUPS_REPEATED = 100
 
 @dataclass(frozen=True)
 class Call:
-    """A call: the name, what qualifies it, and the pieces of each argument."""
+    """A call: the name, its qualifier, and the pieces of each argument."""
 
     name: str
     qualifiers: tuple[str, ...]
@@ -115,7 +116,7 @@ class Call:
 
 
 def calls_of(text: str) -> list[Call]:
-    """Return the calls of a text, each inner one after the one that it is in."""
+    """Return the calls of a text; an inner call comes after its outer call."""
     pieces = [piece for piece in pieces_of(text) if piece.kind != "space"]
     found = []
     for number, piece in enumerate(pieces):
@@ -161,7 +162,7 @@ def _name(piece: Piece) -> str:
 
 
 def check(expression: Expression, is_condition: bool, is_measure: bool = False) -> None:
-    """Raise a problem at what can fail, or that the engine does not carry out."""
+    """Raise a problem at a part that can fail, or that the engine does not support."""
     _check_types(expression.text)
     _check_casts(expression.tree)
     _check_numbers(expression.text)
@@ -187,10 +188,10 @@ def check(expression: Expression, is_condition: bool, is_measure: bool = False) 
 def check_types(
     expression: Expression, name: str | None, types: Mapping[str, str], asks: bool
 ) -> exp.Expression:
-    """Raise a problem at what Spark refuses by the types of the documented columns.
+    """Raise a problem at a part that Spark refuses for the documented columns' types.
 
-    `name` is what the row is called, and `types` has its columns; `asks` says whether
-    the whole must be true or false. Returns the expression with types.
+    `name` is the name of the row, `types` has its columns, and `asks` is whether the
+    whole expression must be true or false. Returns the expression with types.
     """
     inference.check_brackets(expression)
     tree = inference.annotated(expression.tree, name, types)
@@ -208,7 +209,7 @@ def check_types(
 
 
 def _check_counts(calls: list[Call]) -> None:
-    """Raise a problem where what is repeated can be repeated too often together."""
+    """Raise a problem if nested repetitions can multiply beyond the limit."""
     together = 1
     for call in calls:
         for place, kind in functions.CONSTANTS.get(call.name, {}).items():
@@ -222,7 +223,7 @@ def _check_counts(calls: list[Call]) -> None:
 
 
 def _check_lambdas(tree: exp.Expression) -> None:
-    """Raise a problem where a list is made for each element of each element's list."""
+    """Raise a problem at more than MOST_LAMBDAS nested lambdas."""
     from sqlglot import exp
 
     for node in tree.find_all(exp.Lambda):
@@ -247,7 +248,7 @@ def _aliases_with_columns(tree: exp.Expression) -> list[str]:
 
 
 def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
-    """Raise a problem at a function that a rule can't call, or not so."""
+    """Raise a problem at a function that a rule can't call, or not in this form."""
     name = call.name
     if call.qualifiers:
         of_spark = next((name for name in call.qualifiers if name in OF_SPARK), None)
@@ -255,7 +256,7 @@ def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
             raise ExpressionProblem(
                 f"'{{key}}' calls '{name}' by '{of_spark}': write '{name}' alone"
             )
-        # A function of one's own is not looked into.
+        # User-defined functions are not checked.
         return
     if name in functions.RAISES:
         advice = functions.RAISES[name]
@@ -355,15 +356,15 @@ def _calls_one_of(names: frozenset[str], argument: tuple[Piece, ...]) -> bool:
 
 
 def _named(argument: tuple[Piece, ...]) -> set[str]:
-    """Return the names in an argument, those of functions among them."""
+    """Return the names in an argument, including names of functions."""
     return {_name(piece) for piece in argument if piece.kind in ("word", "name")}
 
 
 def _can_outgrow(call: Call) -> bool:
-    """Whether what is made step by step can grow with each step by what it is.
+    """Whether a folded value can multiply its own size with each step.
 
-    A number can't. A text or a list grows by what is added, if it stands once, in what
-    puts parts together.
+    A number can't. A text or a list that occurs once, in a function that joins parts,
+    grows only by the added part.
     """
     start, step = call.arguments[1:3]
     if _is_number_or_flag(start):
@@ -386,7 +387,7 @@ def _can_outgrow(call: Call) -> bool:
 
 
 def _around(body: tuple[Piece, ...], place: int) -> Iterator[str]:
-    """Yield what is called around a piece; a bracket alone is nothing."""
+    """Yield the functions around a piece; a bracket without a function yields none."""
     depth = 0
     for number in range(place - 1, -1, -1):
         raw = body[number].raw
@@ -411,7 +412,7 @@ def _is_number_or_flag(argument: tuple[Piece, ...]) -> bool:
 
 
 def _end_of_bracket(raw: list[str]) -> int:
-    """Return where the bracket is closed that the second piece opens."""
+    """Return the place of the bracket that closes the bracket at the second piece."""
     depth = 0
     for number, piece in enumerate(raw[1:], 1):
         depth += (piece == "(") - (piece == ")")
@@ -475,7 +476,7 @@ def _check_constants(call: Call) -> None:
                 f" be {kind}, as a constant"
             )
         if call.name in functions.PARSING and _text_of(call.arguments[0]) is None:
-            # By a setting of the session, which views don't keep, some values fail.
+            # Under a setting of the session, which views don't keep, some values fail.
             raise ExpressionProblem(
                 f"{problem}a format, by which values fail where a session has the older"
                 " parser: write 'to_date(x)' or 'to_timestamp(x)' of texts such as"
@@ -505,7 +506,7 @@ def _ordinal(place: int) -> str:
 
 
 def _check_keys(call: Call) -> None:
-    """Raise a problem at a map whose keys could be null or be there twice."""
+    """Raise a problem at a map whose keys could be null or duplicate."""
     keys = [_constant_of(argument) for argument in call.arguments[::2]]
     if None in keys or len(set(keys)) < len(keys):
         raise ExpressionProblem(
@@ -515,13 +516,13 @@ def _check_keys(call: Call) -> None:
 
 
 def _text_of(argument: tuple[Piece, ...]) -> str | None:
-    """Return the text that an argument is."""
+    """Return the text of an argument that is a text; None if it is none."""
     is_text = len(argument) == 1 and argument[0].kind == "text"
     return argument[0].value if is_text else None
 
 
 def _number_of(argument: tuple[Piece, ...]) -> int | None:
-    """Return the whole number that an argument is."""
+    """Return the value of an argument that is a whole number; None if it is none."""
     sign = 1
     if len(argument) == 2 and argument[0].raw in "+-":
         sign, argument = -1 if argument[0].raw == "-" else 1, argument[1:]
@@ -531,7 +532,7 @@ def _number_of(argument: tuple[Piece, ...]) -> int | None:
 
 
 def _constant_of(argument: tuple[Piece, ...]) -> str | None:
-    """Return what tells one constant from another; none of anything else."""
+    """Return a text that identifies a constant; None if the argument is no constant."""
     text, number = _text_of(argument), _number_of(argument)
     return f"'{text}" if text is not None else None if number is None else str(number)
 
@@ -578,7 +579,7 @@ def _is_format(text: str, allowed: Mapping[str, int] = FORMAT) -> bool:
 
 
 def is_pattern_of_like(text: str, escape: str = "\\") -> bool:
-    """Whether what escapes something in a pattern escapes what Spark lets it."""
+    """Whether each escape in a pattern is before a character that Spark allows."""
     if len(escape) != 1:
         return False
     place = 0
@@ -592,14 +593,15 @@ def is_pattern_of_like(text: str, escape: str = "\\") -> bool:
 
 
 def is_regular_expression(text: str) -> bool:
-    """Whether Java reads a pattern, and comes to an end without calling itself.
+    """Whether Java can read a pattern and match it with limited recursion.
 
-    Java calls itself for each repetition of a group, and a long text ends its process.
+    Java recurses for each repetition of a group, and a long text ends its process. Thus
+    nested repetitions of groups multiply to at most MOST_GROUPS_REPEATED.
     """
     body = text.removeprefix("(?i)")
     place = 0
     can_repeat, closes_group = False, False
-    # How often what is in each open group is repeated there; groups repeat each other.
+    # The repetitions inside each open group; nested groups multiply them.
     depths = [1]
     inner = 1
     while place < len(body):
@@ -637,7 +639,7 @@ def is_regular_expression(text: str) -> bool:
 
 
 def _most(repeated: re.Match[str]) -> float:
-    """Return how often a group is repeated at most."""
+    """Return the most repetitions of a group."""
     if repeated[1] == "?":
         return 1
     if not repeated[2] or repeated[3] == ",":
@@ -646,9 +648,9 @@ def _most(repeated: re.Match[str]) -> float:
 
 
 def _is_schema(text: str) -> bool:
-    """Whether a schema of JSON has nothing but types that rules may cast to.
+    """Whether a schema of JSON has only types that rules may cast to.
 
-    What stands in the column of damaged rows goes by a setting of who reads.
+    The content of the column of damaged rows depends on a setting of the reader.
     """
     if "_corrupt_record" in text.lower():
         return False
@@ -697,7 +699,7 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
 
 
 def _check_types(text: str) -> None:
-    """Raise a problem at a type that Spark has not, or carries out otherwise.
+    """Raise a problem at a type that Spark does not have, or treats differently.
 
     The parser takes types of other engines for Spark's, and leaves lengths out, so the
     pieces are read.
@@ -712,12 +714,12 @@ def _check_types(text: str) -> None:
             raise _no_type("time")
 
 
-# A number as it is written, and the letters behind it that say its type.
+# A number, with the letters after it that give its type.
 NUMBER = re.compile(
     r"(?<![\w.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?(bd|[ysldf])?(?!\w)",
     re.IGNORECASE,
 )
-# What stands for a text, a name or a space while numbers are looked for.
+# The replacement for a text, a name or a space in the search for numbers.
 NO_NUMBER = "'"
 INTEGERS = {"y": ("tinyint", 7), "s": ("smallint", 15), "l": ("bigint", 63)}
 DOUBLES = {"f": ("float", "3.4028235e38"), "d": ("double", "1.7976931348623157e308")}
@@ -725,7 +727,7 @@ DIGITS_OF_DECIMAL = 38
 
 
 def _check_numbers(text: str) -> None:
-    """Raise a problem at a number that Spark can't read: its type has none such."""
+    """Raise a problem at a number that Spark can't read: its type has no such value."""
     shown = "".join(
         piece.raw if piece.kind in ("word", "symbol") else NO_NUMBER
         for piece in pieces_of(text)
@@ -769,7 +771,7 @@ def _check_casts(tree: exp.Expression) -> None:
 
 
 def _after_as(pieces: list[Piece]) -> list[Piece]:
-    """Return what stands behind the `as` of a cast, whose bracket is open."""
+    """Return the pieces after the `as` of a cast with an open bracket."""
     depth = 0
     for number, piece in enumerate(pieces):
         if piece.kind == "symbol":
@@ -827,7 +829,7 @@ VARIANTS = functions.names("try_parse_json to_variant_object")
 
 
 def check_variants(expression: Expression, types: Mapping[str, str]) -> None:
-    """Raise a problem at a cast beside a variant, which fails where it does not fit."""
+    """Raise a problem at a cast beside a variant: some values would fail."""
     pieces = [piece for piece in pieces_of(expression.text) if piece.kind != "space"]
     calls = calls_of(expression.text)
     named = expressions.columns_named([expression.text], types)
@@ -892,7 +894,7 @@ def _check_forms(tree: exp.Expression) -> None:
     from sqlglot import exp
 
     for node in tree.walk():
-        # A function knows where its name stands.
+        # A function's node has the position of its name.
         is_operator = "start" not in node.meta
         problem = ""
         if isinstance(node, exp.JSONExtract | exp.JSONExtractScalar) and is_operator:
@@ -933,7 +935,7 @@ POSTFIX = {"isnull": "is null", "notnull": "is not null"}
 
 
 def _check_writing(text: str) -> None:
-    """Raise a problem at what the parser reads in another way than Spark."""
+    """Raise a problem at a spelling that the parser reads differently from Spark."""
     pieces = [piece for piece in pieces_of(text) if piece.kind != "space"]
     for number, piece in enumerate(pieces):
         after = pieces[number + 1].raw if number + 1 < len(pieces) else ""
@@ -1057,7 +1059,7 @@ def _words(expression: Expression) -> Iterator[str]:
 
 
 def _check_words(expression: Expression) -> None:
-    """Raise a problem at what depends on the session without looking like a call."""
+    """Raise a problem at a session-dependent word that does not look like a call."""
     from sqlglot import exp
 
     own = {

@@ -1,8 +1,8 @@
 """Spark's functions by what a rule may do with them: each stands in one list.
 
-The tests hold the lists against the engine's own functions, and what rules may have
-against what the engine answers on values at the edges of their types. The leak detector
-judges a query by the first three.
+The tests compare the lists with the engine's own functions. They also run the functions
+that rules may call on values at the edges of their types. The leak detector judges a
+query by the first three lists.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ def names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# One value of many rows.
+# Aggregates: one value for many rows.
 AGGREGATES = names(
     """
     any any_value approx_count_distinct approx_percentile approx_top_k
@@ -34,7 +34,7 @@ AGGREGATES = names(
     """
 )
 
-# A value of each row among others; they need a window.
+# A value for each row within a window.
 WINDOW_FUNCTIONS = names(
     """
     counter_diff cume_dist dense_rank lag lead nth_value ntile percent_rank rank
@@ -42,7 +42,7 @@ WINDOW_FUNCTIONS = names(
     """
 )
 
-# Rows of one row.
+# Several rows from one row.
 GENERATORS = names(
     """
     explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer
@@ -50,7 +50,7 @@ GENERATORS = names(
     """
 )
 
-# What depends on more than the row: on chance, on the partition, or on the machine.
+# Functions that depend on chance, on the partition, or on the machine.
 CHANCE = names(
     """
     input_file_block_length input_file_block_start input_file_name
@@ -59,10 +59,10 @@ CHANCE = names(
     """
 )
 
-# What depends on chance or runs code of Java, and fails on some values.
+# Functions that depend on chance or run Java code, and fail on some values.
 FOREIGN = names("aes_encrypt java_method reflect try_reflect")
 
-# What depends on the time.
+# Functions that depend on the time.
 CLOCK = names(
     """
     curdate current_date current_datetime current_time current_timestamp curtime
@@ -70,7 +70,7 @@ CLOCK = names(
     """
 )
 
-# What depends on who asks, from where, and of what engine.
+# Functions that depend on the reader, the session, and the engine.
 SESSION = names(
     """
     current_catalog current_database current_path current_schema current_timezone
@@ -78,7 +78,7 @@ SESSION = names(
     """
 )
 
-# Aggregates that take what comes first, or whichever of several that are alike.
+# Aggregates that take the first value, or any of several equal ones.
 OF_ORDER = names(
     """
     any_value approx_percentile approx_top_k array_agg collect_list collect_set
@@ -87,10 +87,10 @@ OF_ORDER = names(
     """
 )
 
-# Window functions that tell rows apart whose order is the same.
+# Window functions that distinguish rows with the same order.
 OF_ORDER_IN_WINDOWS = names("lag lead ntile")
 
-# Aggregates that can't fail, and give the same of the same rows in any order.
+# Aggregates that can't fail, and that give the same value for any order of the rows.
 PLAIN_AGGREGATES = names(
     """
     any approx_count_distinct avg bit_and bit_or bit_xor bool_and bool_or corr count
@@ -102,15 +102,15 @@ PLAIN_AGGREGATES = names(
     """
 )
 
-# What gives other rows than one for each row, beside the generators.
+# Functions that do not give one row for each row: the generators and more.
 OF_OTHER_ROWS = GENERATORS | names(
     """
     collations python_worker_logs range session_window sql_keywords window window_time
     """
 )
 
-# What can fail on a value, with and without Spark's ANSI mode, so that the error tells
-# the value: each with what to write instead, if there is something.
+# Functions that can fail on a value, with and without Spark's ANSI mode, so that the
+# error reveals the value: each with its replacement, if there is one.
 RAISES: dict[str, str] = {
     "aes_decrypt": "try_aes_decrypt",
     "array_insert": "concat(slice(x, ...), ...)",
@@ -146,7 +146,7 @@ RAISES: dict[str, str] = {
     "when": "case when",
 }
 
-# What nothing in a rule needs, and what can fail or is made for other things: sketches,
+# Functions that no rule needs, and that can fail or have a different purpose: sketches,
 # formats of messages, XML, shapes on a map, vectors, times of day, changes of variants.
 UNFIT = names(
     """
@@ -181,9 +181,9 @@ UNFIT = names(
     """
 )
 
-# Functions that can't fail where some of their arguments are constants of a kind, which
-# `constants` looks at: each with the places of those, from 0. An argument that is not
-# there is as good as a constant.
+# Functions that can't fail if some arguments are constants of a kind: each with the
+# places of these arguments, from 0. A missing argument counts as a constant.
+# `function_calls` checks them.
 CONSTANTS: dict[str, dict[int, str]] = {
     "add_months": {1: "a number of months"},
     "array_repeat": {1: "a count"},
@@ -194,7 +194,7 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "date_part": {0: "a unit"},
     "datepart": {0: "a unit"},
     "date_format": {1: "a format with names of days"},
-    # Of these units the parser makes a name, whatever stands there.
+    # The parser makes a name of the unit, whatever it is.
     "date_trunc": {0: "a text"},
     "encode": {1: "a charset"},
     "floor": {1: "a number of places"},
@@ -202,14 +202,14 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "from_json": {1: "a schema", 2: "nothing"},
     "from_unixtime": {1: "a format"},
     "from_utc_timestamp": {1: "a time zone"},
-    # Of another path, Sparks before 4 fail.
+    # With a different path, Spark before version 4 fails.
     "get_json_object": {1: "a path"},
     "lpad": {1: "a count"},
     "make_timestamp": {6: "a time zone"},
     "make_timestamp_ltz": {6: "a time zone"},
     "mask": dict.fromkeys(range(1, 5), "one letter or null"),
     "regexp_count": {1: "a regular expression"},
-    # Spark makes a pattern of the key.
+    # Spark makes a pattern from the key.
     "try_parse_url": {2: "letters and digits"},
     "regexp_extract": {1: "a regular expression", 2: "a group of it"},
     "regexp_extract_all": {1: "a regular expression", 2: "a group of it"},
@@ -248,7 +248,7 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "unix_timestamp": {1: "a format"},
 }  # fmt: skip
 
-# What reads texts by a format.
+# Functions that read texts by a format.
 PARSING = names(
     """
     to_date to_timestamp to_timestamp_ltz to_timestamp_ntz to_unix_timestamp try_to_date
@@ -256,7 +256,7 @@ PARSING = names(
     """
 )
 
-# What can't fail, whatever it is given, and says the same of the same row.
+# Functions that can't fail on any value, and are deterministic for a row.
 PLAIN = names(
     """
     abs acos acosh aggregate array array_append array_compact array_contains

@@ -1,7 +1,7 @@
 """dbt-spark with Python models in the session, text-safe seeds and published views.
 
-The type of a profile's output is ``secure_spark``; all else is as for dbt-spark. What
-it adds is told in ``dbt/include/secure_spark/README.md``.
+The type of a profile's output is ``secure_spark``; all else is as for dbt-spark. See
+``dbt/include/secure_spark/README.md`` for its additions.
 """
 
 from dbt.adapters.base import AdapterPlugin

@@ -1,4 +1,4 @@
-"""Profiles of this type, and the connections that they open."""
+"""Define profiles of this type, and the connections that they open."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ logger = AdapterLogger("Spark")
 
 @dataclass
 class SecureSparkCredentials(SparkCredentials):
-    """An output of profiles.yml: that of dbt-spark, whatever the method."""
+    """An output of profiles.yml, as for dbt-spark, with any of its methods."""
 
     @classmethod
     def __pre_deserialize__(cls, data: Any) -> Any:
@@ -40,20 +40,20 @@ class SecureSparkCredentials(SparkCredentials):
 
     @property
     def type(self) -> str:
-        """The type that a profile names."""
+        """Return the type that a profile names."""
         return TYPE
 
     def _connection_keys(self) -> tuple[str, ...]:
-        """Return what `dbt debug` tells; a change of it makes dbt parse anew."""
+        """Return the keys that `dbt debug` prints; a change makes dbt parse anew."""
         return ("method", *super()._connection_keys())
 
 
 class SecureSparkConnectionManager(SparkConnectionManager):
-    """Opens a checked session, and tells of full disks in one sentence."""
+    """Opens a checked session, and fails with a clear error on a full disk."""
 
     TYPE = TYPE
 
-    # Called with each statement before it is sent; what it raises keeps it back.
+    # Called with each statement before it is sent; an exception stops it.
     before_statement: Callable[[str], None] | None = None
 
     def add_query(
@@ -64,20 +64,21 @@ class SecureSparkConnectionManager(SparkConnectionManager):
         *arguments: Any,
         **options: Any,
     ) -> Any:
-        """Send a statement, which all that dbt sends comes to."""
+        """Send a statement: all of dbt's statements pass through here."""
         if self.before_statement:
-            # The engine gets them as parts of the statement.
+            # The engine gets the bindings as parts of the statement.
             texts = [text for text in bindings or () if isinstance(text, str)]
             self.before_statement("\n".join([sql, *texts]))
         return super().add_query(sql, auto_begin, bindings, *arguments, **options)
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:
-        """Open a connection; a session that does not start is told in one sentence."""
+        """Open a connection; a session that does not start fails with a clear error."""
         credentials = connection.credentials
         is_open = connection.state == ConnectionState.OPEN
-        # Each connection of Thrift's would wait for a statement; where a view is made
-        # they are set again. The parameters of a session are, before each statement.
+        # With Thrift, a separate statement would delay each connection, so the settings
+        # come with it, and are set again where a view is made. A session's parameters
+        # are set before each statement.
         if credentials.method == SparkConnectionMethod.THRIFT:
             credentials.server_side_parameters |= {
                 f"set:hiveconf:{name}": value for name, value in OF_VIEWS.items()
@@ -112,12 +113,12 @@ class SecureSparkConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
-        """Tell of a statement that failed."""
+        """Report a failed statement."""
         if self.profile.credentials.method == SparkConnectionMethod.SESSION:
-            # Its cursor has told of disks, with their folders.
+            # The session's cursor has reported full disks, with their folders.
             with super().exception_handler(sql):
                 yield
             return
-        # The disks are the server's: what it says is all that is known here.
+        # The disks are the server's: only its message is known here.
         with disk_told({"spark.remote": "a server"}), super().exception_handler(sql):
             yield

@@ -1,4 +1,4 @@
-"""The adapter: what dbt asks of it, and the methods that macros call."""
+"""The adapter: its interface to dbt, and the methods that macros call."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SESSION = "session"
 
 @dataclass
 class PublishingConfig(AdapterConfig):
-    """What a node's config may hold for publishing, beside what the engine knows."""
+    """The keys of a node's config for publishing, beside the engine's keys."""
 
     submission_method: str | None = None
     cluster_by: list[str] | None = None
@@ -58,13 +58,13 @@ class PublishingConfig(AdapterConfig):
 
 @dataclass
 class SecureSparkConfig(PublishingConfig, SparkConfig):
-    """What a node's config may hold beside what dbt-spark knows."""
+    """The keys of a node's config, with dbt-spark's."""
 
 
 class SecureSparkAdapter(added.added_methods(), SparkAdapter):
-    """dbt-spark's adapter, with what macros need beyond SQL.
+    """dbt-spark's adapter, with the methods that macros need beyond SQL.
 
-    Methods for the macros of other packages come by entry points.
+    Further packages add methods for their macros by entry points.
 
     A method that macros call is really called while dbt parses.
     """
@@ -106,7 +106,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     version_to_keep = available(unchanged.version_to_keep)
     note_made_of = available(unchanged.note_made_of)
     note_files = available(unchanged.note_files)
-    # What is published, and of what
+    # The published state and its inputs
     definition_of = available(publishing.definition_of)
     definitions = available(publishing.definitions)
     text_of_view = available(publishing.text_of_view)
@@ -118,7 +118,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     raw_columns = available(raw_tables.raw_columns)
     raw_rows_as_of = available(raw_tables.raw_rows_as_of)
     made_since = available(publishing.made_since)
-    # What a project says
+    # The project's settings and macros
     names_of_vars = available(settings.names_of_vars)
     check_macros = available(macros.check_macros)
     macros_of = available(macros.macros_of)
@@ -135,7 +135,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
         self.connections.before_statement = partial(added.check_statement, self)
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
-        """Execute a statement; one that fails for want of the lock is told so."""
+        """Execute a statement; a failure from a lost lock gets a clear error."""
         try:
             return super().execute(*arguments, **options)
         except DbtRuntimeError as failure:
@@ -144,18 +144,18 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
 
     @available
     def run_sql_for_tests(self, sql: str, fetch: str, conn: Connection) -> Any:
-        """Send a statement by a connection, which is looked at like any other."""
+        """Send a test's statement by a connection, checked like all statements."""
         added.check_statement(self, sql)
         return super().run_sql_for_tests(sql, fetch, conn)
 
     def cleanup_connections(self) -> None:
-        """Close what a command has opened, and leave a run that came to no end."""
+        """Close a command's connections, and leave a run that did not end."""
         publishing.leave_run(self)
         super().cleanup_connections()
 
     @available
     def product_version(self) -> str:
-        """Return the version of the product, which the adapter's is."""
+        """Return the version of the product, which is the adapter's, too."""
         return version
 
     @available
@@ -167,26 +167,26 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
 
     @available
     def write_document(self, name: str, document: Any) -> None:
-        """Write what macros made as a file of JSON beside dbt's own results."""
+        """Write a macro's document as a file of JSON beside dbt's own results."""
         self.write_result(name, json.dumps(plain(document), ensure_ascii=False))
 
     @property
     def python_submission_helpers(self) -> dict[str, type[PythonJobHelper]]:
-        """The ways to run a Python model: those of dbt-spark, and the session."""
+        """Return the ways to run a Python model: dbt-spark's, and the session."""
         return {**super().python_submission_helpers, SESSION: SessionPythonJobHelper}
 
     @property
     def default_python_submission_method(self) -> str:
-        """The way of a model that names none: the session, but for a cluster."""
+        """Return the default submission method: the session if no cluster is set."""
         if self.config.credentials.cluster:
             return super().default_python_submission_method
         return SESSION
 
     @classmethod
     def get_adapter_run_info(cls, config: RelationConfig) -> Any:
-        """Tell what built a relation.
+        """Return the adapter and versions that built a relation.
 
-        dbt would look for the version in a module that is called as this class is.
+        dbt would look for the version in a module with this class's name.
         """
         return AdapterTrackingRelationInfo(
             adapter_name=cls.type(),

@@ -1,10 +1,10 @@
-"""Who has gained, lost or come in another way to what, between two states, as queries.
+"""The changes of access between two states, as queries.
 
-Each path to a part of a tier stands on raw rows. A part has come or gone by raw rows if
-each path to it, in the state that has it, stands on one that came, went or changed; else
-the same rows give something else by another definition.
+Each path to a part of a tier stands on raw rows. If every path to a part, in the state
+that has the part, stands on a raw row that came, went or changed, then raw rows caused
+the change. If not, the same rows give a different result: the definition changed.
 
-`self` is what compares the states, `AccessChanges`. Each query is a model of its name.
+`self` is the `AccessChanges` of the comparison. Each query is the model of its name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Ref = Callable[[str], Any]
 ASKED = ("tier", "user_id", "object_keys")
 KEYS = ("project_id", "meta_data_source_id")
 RIGHT = ("user_id", "object_type", "object_id", "permission_name")
-# What `access_changes` lists of a path.
+# The fields of a path that `access_changes` lists.
 TOLD = ("permission_name", "path_kind", "grant_table", "grant_id", "role_name")
 SIDES = ("before", "after")
 
@@ -42,7 +42,7 @@ SIDES = ("before", "after")
 
 
 def changed_access(self: AccessChanges, states: list[State]) -> str:
-    """Return the rows that only one state has, or that say another access_type.
+    """Return the rows of one state alone, and the rows with a changed access_type.
 
     There is a column for each key that any tier has.
     """
@@ -71,14 +71,14 @@ from (
 
 
 def _in_both(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """Return what differs in a tier that both states have."""
+    """Return the changed rows of a tier that both states have."""
     keys, types = other["keys"], ["cast(null as string)"] * 2
     has_type = all("access_type" in side["carries"] for side in (one, other))
     if has_type:
         types = [f"{side}_rows.access_type" for side in SIDES]
     both = [f"coalesce(before_rows.{k}, after_rows.{k}) as {k}" for k in keys]
-    # To join all rows costs far more than to read them: only those of the users who have
-    # not the same in both. What both have alike goes from the digest of a user's rows.
+    # A join of all rows costs far more than a read, so the join covers only users whose
+    # rows differ. Equal rows of both states cancel out in the xor of a user's digests.
     told = ", ".join([*keys, *["access_type"][: int(has_type)]])
     digests = union(
         f"select user_id, xxhash64({told}) as digest"
@@ -119,7 +119,7 @@ where
 
 
 def _in_one(one: dict[str, Any] | None, other: dict[str, Any] | None) -> str:
-    """Return the rows of a tier that one state alone has."""
+    """Return the rows of a tier that only one state has."""
     side = one or other or {}
     return f"""select
 {listed(["user_id", *side["keys"]], "seen")},
@@ -134,7 +134,7 @@ from {side["schema"]}.{side["relation"]} as seen"""
 
 
 def changed_raw_rows(self: AccessChanges, states: list[State], tables: Tables) -> str:
-    """Return the live rows that came, went or changed in what of them decides."""
+    """Return the live rows that came, went or changed in a deciding column."""
     return union(
         _changed_rows(name, tables[name], *states)
         for name in self.deciding_tables(states, tables)
@@ -153,7 +153,7 @@ def _changed_rows(
         f"\n    or not (before_rows.{column} <=> after_rows.{column})"
         for column in deciding
     )
-    # Of rows that are only supposed to go, no delivery tells how they went.
+    # If rows are only supposed to go, no delivery shows how they went.
     how, in_time = "cast(null as string)", ""
     if not after.get("is_supposed"):
         limits = [
@@ -197,12 +197,13 @@ where
 
 
 def how_it_went(since: str | None, limits: Collection[str] = ()) -> str:
-    """Return how a row went: by a deletion, by time, or because it was not delivered.
+    """Return how a row went: deleted, outside its time, or no longer delivered.
 
-    Null where the row is there and no longer counts, as one that is switched off.
+    The SQL gives null if the row is still there but does not count, for example because
+    it is switched off.
 
-    since   when the newer state first read what lacks the row; none if nobody knows
-    limits  the columns of the time for which a row holds
+    since   when the newer state first read a delivery without the row; None if unknown
+    limits  the columns that limit the time of a row
     """
     absent = "no longer delivered" + (f" since {since}" if since else "")
     deleted_on = "left(cast(delivered.deleted_on as string), 19)"
@@ -230,16 +231,16 @@ def how_it_went(since: str | None, limits: Collection[str] = ()) -> str:
 def changed_paths(self: AccessChanges, states: list[State], ref: Ref) -> str:
     """Return every path to each part of the changed access, in the states that have it.
 
-    A tier asks for parts: rights on its objects, and rows that link them.
+    The parts of a tier are rights on its objects, and rows that link the objects.
     """
     all_keys = self.all_keys(states)
     about = listed([*ASKED, *all_keys], "changed").strip()
     steps = {"changed": f"select * from {ref('changed_access')}"}
     for state in states:
         side = state["side"]
-        # All rights at once: the paths of a state are many, and are read once.
+        # One step for all rights, so that the many paths of a state are read only once.
         steps[f"asked_{side}"] = _asked_rights(state, about)
-        # Before the chains of groups are looked up.
+        # Filter the paths before the lookup of the chains of groups.
         steps[f"rights_{side}"] = f"""select paths.*
 from {state["schema"]}.explained_access_paths as paths
 left semi join asked_{side} as asked
@@ -265,7 +266,7 @@ def _where(state: State, tier: str) -> str:
 
 
 def _asked_rights(state: State, about: str) -> str:
-    """Return the rights that the changed access asks for, each a part of its tier."""
+    """Return the rights that the changed access requires, each a part of its tier."""
     queries = [
         f"""select
     {about},
@@ -317,7 +318,7 @@ from changed
 {_where(state, name)}"""
 
 
-# What changed, and by which raw rows
+# The changes, and the raw rows that caused them
 
 
 def access_changes(
@@ -327,14 +328,14 @@ def access_changes(
     tables: Tables,
     rows_of: Callable[[str], Iterable[Mapping[str, int]]],
 ) -> str:
-    """Return who has gained, lost or come in another way to what, and what made it."""
+    """Return the access that users gained, lost or have differently, and the causes."""
     all_keys = self.all_keys(states)
     steps = {
         "changed": f"select * from {ref('changed_access')}",
         "changed_rows": f"select * from {ref('changed_raw_rows')}",
     }
     for state, other in zip(states, states[::-1], strict=True):
-        # What was in a ring with a group in the other state, where the link was ignored.
+        # The groups in rings in the other state, which ignores their links to parents.
         rings = self.rings(rows_of(_links_in_rings(other["schema"])))
         steps |= _found_of(state["side"], ref, rings, tables, all_keys)
     steps["causes"] = _causes()
@@ -412,8 +413,8 @@ group by {", ".join(ASKED)}""",
 def _evidence(side: str, tables: Tables, all_keys: list[str]) -> str:
     """Return the raw rows that each path stands on.
 
-    The user, the objects and the group that holds the grant count only by being there;
-    the others by all that decides.
+    The user, the objects and the group that holds the grant count only if they came or
+    went; all further rows count also if a deciding column changed.
     """
     objects = [table for table in tables.values() if table["key"] in all_keys]
     paths = f"paths_{side}"

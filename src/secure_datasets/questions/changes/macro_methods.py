@@ -1,4 +1,4 @@
-"""The states that are compared, as macros read them."""
+"""The methods that macros call to read and compare two states."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter
 
 State = dict[str, Any]
-# Of each raw table; none of them says what a row is.
+# Columns that every raw table has; none of them identifies or describes a row.
 COMMON = (
     *("id", "is_active", "date_created", "date_modified"),
     *("created_by", "modified_by", "sf_date_created"),
 )
-# The models that compare two states, with what the query of each is given besides.
+# The models that compare two states, with the further arguments of each query.
 MODELS = {
     "changed_raw_rows": ("tables",),
     "changed_access": (),
@@ -37,7 +37,7 @@ MODELS = {
 
 
 class AccessChanges:
-    """Says what of two states is compared with what, and tells what was found."""
+    """Pairs the parts of two states, renders the comparing queries and the report."""
 
     markdown, in_short = staticmethod(markdown), staticmethod(in_short)
     # The queries of the models.
@@ -51,7 +51,7 @@ class AccessChanges:
     limits = limit_queries.limits
 
     def query_of(self, model: str, states: list[State], known: dict[str, Any]) -> str:
-        """Return the query of a model, from what is known: ref, tables and so on."""
+        """Return the query of a model; `known` holds ref, tables and so on by name."""
         given = (known[name] for name in MODELS[model])
         return getattr(self, model)(states, *given)
 
@@ -62,11 +62,11 @@ class AccessChanges:
         rows: Iterable[Mapping[str, str]],
         relations: Iterable[str],
     ) -> State:
-        """Return a state: its tiers and secure datasets by name, and what is there.
+        """Return a state: tiers and secure datasets by name, and its relations.
 
         side       before or after
-        rows       what its `state_definitions` say: kind, name, definition
-        relations  the relations of its schema; with the texts of their views, if known
+        rows       the rows of its `state_definitions`: kind, name, definition
+        relations  the relations of its schema; a mapping to their views' texts if known
         """
         found: State = {"side": side, "schema": schema, "tiers": {}, "datasets": {}}
         for row in rows:
@@ -80,12 +80,16 @@ class AccessChanges:
         return found
 
     def pairs(self, states: list[State], kind: str) -> list[dict[str, Any]]:
-        """Return what is compared, `tiers` or `datasets`: name, before and after.
+        """Return the pairs to compare, of `tiers` or `datasets`: name, before, after.
 
-        A side is None where the state has it not. What has other keys in one state is
-        another thing. Secure datasets are not compared with a state that has none; nor
-        is one that both states have, and one has not built. One that was renamed is
-        held against itself.
+        A side is None if its state does not have the tier or dataset.
+
+        - Different keys in the two states: two pairs, one gone and one new.
+        - A state without any built secure dataset: no pairs of datasets.
+        - A dataset that both states define and only one has built: no pair.
+        - A renamed dataset: one pair, under its new name.
+
+        Each pair also gets the keys that `_add_base` sets.
         """
         if kind == "datasets" and not all(map(self.has_datasets, states)):
             return []
@@ -113,7 +117,7 @@ class AccessChanges:
         return pairs
 
     def names(self, states: list[State]) -> list[list[str]]:
-        """Return what is built, by kind and name: whether before, and whether after."""
+        """Return kind and name of each built part, with yes or no for either state."""
         found = []
         for kind in ("tier", "dataset"):
             there = [self._there(state, f"{kind}s") for state in states]
@@ -124,7 +128,7 @@ class AccessChanges:
         return found
 
     def other_columns(self, states: list[State]) -> list[dict[str, Any]]:
-        """Return the datasets that show other columns: dataset, new and gone."""
+        """Return the datasets with changed columns: dataset, new and gone columns."""
         return [
             {"dataset": pair["name"], "new": pair["new"], "gone": pair["gone"]}
             for pair in self.pairs(states, "datasets")
@@ -132,11 +136,15 @@ class AccessChanges:
         ]
 
     def has_datasets(self, state: State) -> bool:
-        """Say whether a state has any secure dataset."""
+        """Return whether a state has built any secure dataset."""
         return bool(self._there(state, "datasets"))
 
     def not_built(self, states: list[State]) -> dict[str, str]:
-        """Return the datasets that both states have, with the state that built none."""
+        """Map datasets that only one state built to the schema of the other state.
+
+        It covers the datasets that both states define. If either state has built no
+        dataset at all, the result is empty.
+        """
         built = [self._there(state, "datasets") for state in states]
         if not all(built):
             return {}
@@ -149,16 +157,16 @@ class AccessChanges:
         }
 
     def datasets_not_there(self, states: list[State]) -> list[str]:
-        """Return the secure datasets that neither state has built in its schema."""
+        """Return the secure datasets that neither state has built."""
         there = {name for s in states for name in self._there(s, "datasets")}
         return sorted({name for s in states for name in s["datasets"]} - there)
 
     @staticmethod
     def named_in(columns: Iterable[str], texts: Iterable[str]) -> list[str]:
-        """Return the columns that stand as a word in any of some texts.
+        """Return the columns whose name is a word in any of the texts.
 
-        A word of a text that only happens to be a column counts, too: then a change of
-        that column is told as a cause where it is none, and never left out.
+        A word that only happens to be a column's name counts, too: the report may list
+        a change of that column as a cause although it is none, but it omits no cause.
         """
         words = {word.lower() for text in texts for word in re.findall(r"\w+", text)}
         return [column for column in columns if column.lower() in words]
@@ -172,11 +180,16 @@ class AccessChanges:
 
     @staticmethod
     def _add_base(pair: dict[str, Any], states: list[State]) -> None:
-        """Say whether both sides have a base, which columns either masks, or asks.
+        """Set the keys of a pair that concern its columns and bases; return nothing.
 
-        The base of a side may have a name of its own: its values are those of its side.
-        The columns `given` are those that the state after masks; `new` and `gone` are
-        those that one state alone shows.
+        has_bases  whether both sides have a base, built in their states
+        masked     the columns of both sides that either side masks
+        deciding   the columns that decide who sees a row, without the keys
+        masked_by  the shown columns in either side's `masked_by`, and the deciding ones
+        given      the columns that the state after masks
+        new, gone  the columns that only the state after, or before, shows
+
+        The bases of the two sides may have different names.
         """
         one, other = pair["before"], pair["after"]
         pair["has_bases"], pair["masked"], pair["deciding"] = False, [], []
@@ -195,7 +208,7 @@ class AccessChanges:
             both = [c for c in one["columns"] if c in other["columns"]]
             masked = {*one["masked"], *other["masked"]}
             pair["masked"] = [column for column in both if column in masked]
-            # The bases of both may have columns that the datasets have not.
+            # Both bases may have deciding columns that the datasets do not show.
             deciding = set(one["deciding"]) & set(other["deciding"]) | {
                 column
                 for column in both
@@ -217,7 +230,7 @@ class AccessChanges:
         )
 
     def tiers_of_datasets(self, states: list[State]) -> list[list[str]]:
-        """Return each secure dataset with each tier that decides about its rows."""
+        """Return each pair of a secure dataset and a tier that decides its rows."""
         found = {
             (pair["name"], tier): None
             for pair in self.pairs(states, "datasets")
@@ -227,10 +240,11 @@ class AccessChanges:
         return [list(pair) for pair in found]
 
     def timed(self, states: list[State]) -> list[dict[str, str]]:
-        """Return the datasets with rules that begin or end, each with SQL.
+        """Return the datasets with rules that begin or end, each with SQL conditions.
 
-        Whether a rule has `ended` between the clocks of the states, whether one has
-        `begun`, and whether anything else is `said` of the dataset in one of them.
+        ended  whether a rule ended between the clocks of the two states
+        begun  whether a rule began between them
+        said   whether the config's entries that decide the dataset's rows differ
         """
         found = []
         for pair in self.pairs(states, "datasets"):
@@ -261,8 +275,8 @@ class AccessChanges:
     ) -> list[str]:
         """Return the raw tables whose rows decide access.
 
-        Those that grant, those that link the objects of a tier, the objects, and all
-        that these refer to.
+        They are the tables of grants, of links between the objects of a tier, and of
+        objects, and every table that one of these references, if both states staged it.
         """
         keys = self.all_keys(states)
         found = {
@@ -283,7 +297,7 @@ class AccessChanges:
             found |= {
                 to for name in found for to in tables[name]["references"].values()
             }
-        # Another key of a tier may be that of a table which is in no state.
+        # A tier's further key may belong to a table that neither state has.
         return [
             name
             for name in tables
@@ -293,11 +307,17 @@ class AccessChanges:
     def raw_rows_of(
         self, name: str | None, states: list[State], tables: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """Return the raw tables by whose rows a row of a raw table counts.
+        """Return the chain of raw tables that decides whether a raw row counts.
 
-        Its own and those that its rows stand below: table, key, what its rows say in
-        columns, and parent, the column that names the next one, if there is one. None
-        if it is no raw table, and none above one that a state has not staged.
+        The list holds the table itself, then its parent tables upwards, each with
+
+        table    its name
+        key      its key
+        columns  its columns without the common ones
+        parent   the column that references the next table; None for the last
+
+        It ends before a table that a state has not staged. It is empty if `name` is
+        None.
         """
         levels: list[dict[str, Any]] = []
         while name and all(f"stg_{name}" in state["relations"] for state in states):
@@ -330,5 +350,5 @@ class AccessChanges:
 
 
 def access_changes(adapter: BaseAdapter) -> AccessChanges:
-    """Return what compares states."""
+    """Return the methods that compare states."""
     return AccessChanges()

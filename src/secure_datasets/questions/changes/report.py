@@ -1,7 +1,7 @@
-"""What changes between two states as Markdown: for a pull request, or a mail.
+"""The changes between two states as Markdown, for a pull request or a mail.
 
-Names come from whoever may name something: none breaks the page, links, or calls
-somebody. No e-mail address is in it, and the same facts give the same bytes.
+Names are untrusted: no name breaks the page, makes a link, or notifies a person. The
+report has no e-mail address, and the same facts give the same bytes.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Any
 
 Row = Mapping[str, Any]
 NOTHING = "No one's access changes."
-# Of all that is no letter or digit, what stands as it is.
+# The characters besides letters and digits that need no escape.
 PLAIN = " ,-()'."
-# What sites make links of even where Markdown has escaped it.
+# Sites make links of these signs even if Markdown escapes them.
 LOOKALIKES = {"@": "\uff20", "#": "\uff03"}
 IDENTIFIERS = re.compile(r"[A-Za-z0-9_]+(=-?[0-9]+)?(, [A-Za-z0-9_]+=-?[0-9]+)*")
-# Between letters it is one of them.
+# An underscore between letters or digits: Markdown shows it as it is.
 WITHIN_WORDS = re.compile(r"(?<=[^\W_])_(?=[^\W_])")
 ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.I)
-# A word with one of the signs that are read so between others.
+# A word with an at sign, or a lookalike, between two characters.
 MAIL = re.compile(r"\S[@\uff20\ufe6b]\S")
 MAIL_TOLD = "(an e-mail address)"
 LONGEST_NAME = 80
 PATHS_SHOWN = 3
 CAUSES_SHOWN = 5
-# Of each table, on one screen.
+# The rows of each table in the short report.
 SHOWN_IN_SHORT = 3
 
 
 def escaped(text: Any) -> str:
-    """Return a name as it may stand in Markdown, on one line, without addresses."""
+    """Return a name escaped for Markdown, on one line, without e-mail addresses."""
     line = "".join(
         c if c.isprintable() and unicodedata.category(c) != "Cf" else "\ufffd"
         for c in " ".join(
@@ -48,7 +48,7 @@ def escaped(text: Any) -> str:
     ]
     for found in WITHIN_WORDS.finditer(line):
         shown[found.start()] = "_"
-    # What a list may begin with: a sign, or a number with one behind it.
+    # A sign, or a number with a sign after it, would begin a list.
     at = len(line) - len(line.lstrip("0123456789"))
     if line[at : at + 1] and line[at] in PLAIN.strip():
         shown[at] = f"&#{ord(line[at])};"
@@ -56,12 +56,12 @@ def escaped(text: Any) -> str:
 
 
 def code(text: Any) -> str:
-    """Return what a config or the database calls something, as code if it can be."""
+    """Return a name from a config or the database, as code if it is an identifier."""
     return f"`{text}`" if IDENTIFIERS.fullmatch(str(text)) else escaped(text)
 
 
 def user_name(row: Row) -> str:
-    """Return a user as the report names them: never by an e-mail address."""
+    """Return a user's name in the report, never an e-mail address."""
     if row["user_id"] is None:
         return "everyone"
     names = [row.get("first_name"), row.get("last_name")]
@@ -71,7 +71,7 @@ def user_name(row: Row) -> str:
 
 
 def object_name(keys: str, names: Mapping[str, str | None]) -> str:
-    """Return an object by its keys, and by the names that are known of them."""
+    """Return an object's known names and its keys."""
     found = [names[key] for key in keys.split(", ") if names.get(key)]
     said = code(keys) if keys else "the one object"
     return f"{escaped(' in '.join(found))} ({said})" if found else said
@@ -90,7 +90,7 @@ def counted(number: int, what: str) -> str:
 
 
 def signed(gained: int, lost: int) -> str:
-    """Return what was gained and lost in one cell."""
+    """Return the numbers gained and lost as one cell, such as `+3 -1`."""
     return " ".join(
         f"{sign}{number:,}" for sign, number in (("+", gained), ("-", lost)) if number
     )
@@ -99,7 +99,7 @@ def signed(gained: int, lost: int) -> str:
 def left_out(
     shown: int, number: int, what: str, where: str = "access_changes"
 ) -> list[str]:
-    """Say how much a table has left out, and where it is told whole."""
+    """Return how much a table leaves out, and the name of the full table."""
     if shown >= number:
         return []
     return [f"{counted(number - shown, what)} more left out: see `{where}`.", ""]
@@ -119,13 +119,13 @@ def path_text(path: Row) -> str:
 
 
 def cause_text(cause: str, how: str | None = None) -> str:
-    """Return a cause: a raw row, what became of it and how it went; or a word."""
+    """Return a cause: a raw row with its change and how it went, or one word."""
     table_name, _, rest = (f"{cause}, {how}" if how else cause).partition(" ")
     return f"{code(table_name)} {escaped(rest)}" if rest else escaped(cause)
 
 
 def some(texts: list[str], number: int, what: str) -> str:
-    """Return the first of some texts, and how many more there are of what."""
+    """Return the first `number` texts, and how many more there are."""
     more = len(texts) - number
     shown = "; ".join(texts[:number])
     return f"{shown}; {counted(more, what)} more" if more > 0 else shown
@@ -149,7 +149,7 @@ def change_row(row: Row, names: Mapping[str, str | None]) -> list[str]:
 
 
 def causes_of_rows(row: Row) -> str:
-    """Return what changed a user's rows: of what kind, and by which raw rows."""
+    """Return the causes of a change of rows: their kinds and the raw rows."""
     kinds = escaped(", ".join(row["causes"]))
     shown = [cause_text(cause) for cause in row["cause_rows"][:CAUSES_SHOWN]]
     more = len(row["cause_rows"]) - len(shown) + row["cause_rows_left_out"]
@@ -159,7 +159,7 @@ def causes_of_rows(row: Row) -> str:
 
 
 def totals(facts: Mapping[str, Any]) -> str:
-    """Return one sentence about everything."""
+    """Return one sentence with all totals."""
     found = facts["totals"]
     said = ["no one gains or loses access to an object"]
     if found["gained"] or found["lost"]:
@@ -195,7 +195,7 @@ def totals(facts: Mapping[str, Any]) -> str:
 def markdown(facts: Mapping[str, Any]) -> str:
     """Return the report.
 
-    facts  what the macro `_report_facts` has found: before, after, totals, row_totals,
+    facts  the result of the macro `_report_facts`: before, after, totals, row_totals,
            are_rows_compared, not_there, not_built, columns, are_past, objects (each
            with the number `in_all`), datasets, users, users_in_all, changes,
            row_changes, limits, limits_about_nothing
@@ -302,7 +302,7 @@ def markdown(facts: Mapping[str, Any]) -> str:
 
 
 def _other_columns(each: Row) -> str:
-    """Return in words which columns of a dataset only one of the states shows."""
+    """Return a sentence about the columns that only one state of a dataset shows."""
     said = [
         f"{verb} {', '.join(map(code, each[which]))}"
         for which, verb in (("new", "newly shows"), ("gone", "no longer shows"))
@@ -312,7 +312,7 @@ def _other_columns(each: Row) -> str:
 
 
 def _limits(facts: Mapping[str, Any]) -> list[str]:
-    """Return what limits say of the changes: those exceeded, and about nothing."""
+    """Return the section of limits: exceeded ones, and ones about nothing."""
     exceeded = [row for row in facts["limits"] if row["is_exceeded"]]
     if not exceeded and not facts["limits_about_nothing"]:
         return []
@@ -366,7 +366,7 @@ def _paragraphs(notes: Iterable[str]) -> list[str]:
 
 
 def in_short(facts: Mapping[str, Any]) -> str:
-    """Return the report as one screen: the first of each table, no change by itself."""
+    """Return the report on one screen: first rows of each table, no single changes."""
     kinds = dict.fromkeys(row["kind"] for row in facts["objects"])
     objects = [
         row

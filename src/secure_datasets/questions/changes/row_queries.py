@@ -1,6 +1,6 @@
 """How many rows of secure datasets users gain and lose between two states, as queries.
 
-`self` is what compares the states, `AccessChanges`. Each query is a model of its name.
+`self` is the `AccessChanges` of the comparison. Each query is the model of its name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from secure_datasets.questions.changes.macro_methods import AccessChanges
 
 State = dict[str, Any]
-# A dataset in two states, by `AccessChanges.pairs`.
+# A dataset in two states, from `AccessChanges.pairs`.
 Pair = dict[str, Any]
 Tables = Mapping[str, Mapping[str, Any]]
 Ref = Callable[[str], Any]
@@ -31,15 +31,15 @@ ROWS_NAMED = 10
 TOLD = ("newly_covered", "newly_shown", "masked_otherwise")
 VALUES = tuple(f"values_{change}" for change in TOLD)
 IN_BOTH = "before_rows.is_seen and after_rows.is_seen"
-# Of `changed_row_counts`, in the order of its columns; where nothing else is said, 0.
+# The counts of `changed_row_counts`, in the order of its columns; the default is 0.
 COUNTS = (
     *("rows_gained", "rows_lost", "rows_came", "rows_went", *VALUES, "rows_digest"),
     *("rows_moved", "rows_by_access", "rows_unexplained", "rows_redefined"),
 )
 ZERO = "cast(0 as bigint)"
-# Distinguishes the changed rows of a user, in these the columns whose values are covered or
-# shown, and what masks give, from others, whatever their order: approvals are of exactly
-# these rows.
+# The digest of a user's changed rows, in any order: it covers the row, the columns whose
+# values are covered or shown, and the values that masks give. An approval holds for
+# exactly these rows.
 DIGEST = "xxhash64(row_key, is_before, is_after, changed_values)"
 ROWS_DIGEST = (
     f"concat(hex(bit_xor({DIGEST})), '-', cast(sum(cast({DIGEST} as decimal(38, 0)))"
@@ -48,7 +48,7 @@ ROWS_DIGEST = (
 
 
 class Value(NamedTuple):
-    """What may become of the values of a column, and whether it has."""
+    """A possible change of a column's values, and the SQL condition for it."""
 
     column: str
     change: str
@@ -56,12 +56,12 @@ class Value(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A way by which access explains the change of a row.
+    """A change of access that may explain the change of a row.
 
-    held     the state that alone has the access
-    base     the base that says of which object the row is, and
-    applies  whether it is of the case
-    keys     the base's columns of the tier's keys
+    keys     the columns of the base by key of the tier
+    held     the only state that has the access
+    base     the base whose columns name the object of the row
+    applies  the base's column that shows whether the way applies to the row
     """
 
     name: str
@@ -76,9 +76,9 @@ class Way(NamedTuple):
 
 
 def changed_row_counts(self: AccessChanges, states: list[State], ref: Ref) -> str:
-    """Return how many rows of each dataset each user gains and loses, by what explains it.
+    """Count the rows of each dataset that each user gains and loses, by explanation.
 
-    A relation of its own: with what follows from it in one query, Spark plans far too much.
+    It is a separate relation: in one query with `row_changes`, Spark plans far too much.
     """
     queries = [
         _in_both(pair, ref) if pair["before"] and pair["after"] else _in_one(pair)
@@ -106,7 +106,7 @@ def _counted(pair: Pair, counts: Mapping[str, str]) -> str:
 
 
 def _in_both(pair: Pair, ref: Ref) -> str:
-    """Return the changes of a dataset that both states have."""
+    """Return the query of the changes of a dataset that both states have."""
     before, after, has_bases = pair["before"], pair["after"], pair["has_bases"]
     keys, values = after["keys"], list(_values(pair))
     ways = [*_ways_of_access(pair)] if has_bases else []
@@ -117,7 +117,7 @@ def _in_both(pair: Pair, ref: Ref) -> str:
         "rows_went": "count_if(not is_after and not is_there)",
         **{f"values_{each}": f"coalesce(sum({each}), 0)" for each in TOLD},
         "rows_moved": "count_if(is_moved)",
-        # Without the bases nobody knows by which key a row is seen.
+        # Without the bases, the key that makes a row visible is unknown.
         "rows_by_access": "count_if(is_by_access)"
         if has_bases
         else "cast(null as bigint)",
@@ -162,7 +162,7 @@ group by user_id"""
 
 
 def _in_one(pair: Pair) -> str:
-    """Return the changes of a dataset that one state alone has."""
+    """Return the query of the changes of a dataset that only one state has."""
     side = pair["before"] or pair["after"]
     gained, lost = ("count(*)" if pair[s] else ZERO for s in ("after", "before"))
     counts = {"rows_gained": gained, "rows_lost": lost, "rows_redefined": "count(*)"}
@@ -185,7 +185,7 @@ group by user_id"""
 
 
 def _base_of(pair: Pair, side: dict[str, Any]) -> str:
-    """Return the join to a state's base, with the columns that are compared."""
+    """Return the join to a state's base, with the columns to compare."""
     alone = pair["new" if side["side"] == "after" else "gone"]
     columns = [
         *(*side["keys"], *pair["masked"], *(c for c in alone if c in side["masked"])),
@@ -210,10 +210,10 @@ def _base_of(pair: Pair, side: dict[str, Any]) -> str:
 
 
 def _ways_of_access(pair: Pair) -> Iterator[Way]:
-    """Yield the ways by which access explains the change of a row.
+    """Yield the changes of access that may explain the change of a row.
 
-    A row that has moved is lost by the access to what it is of now, too: with that, it
-    would still be seen.
+    The loss of access to a moved row's new object explains the loss of the row, too:
+    with that access, the user would still see it.
     """
     for side, held in (("before", "before"), ("after", "after"), ("after", "before")):
         for number, way in enumerate(pair[side]["ways"]):
@@ -241,11 +241,13 @@ def _way_to_rows(way: Way, ref: Ref) -> str:
 
 
 def _explained(pair: Pair, values: list[Value], ways: list[Way]) -> dict[str, str]:
-    """Return what explains the change of a row, as columns.
+    """Return the explanations of a row's change, as columns.
 
-    Its base moved in what decides about it, or the user's access to an object that it is
-    of came or went. The rest may be by other roles; not so the values of a column that
-    one state alone shows.
+    is_moved        the base row came, went, or changed in a deciding column
+    is_by_access    the user's access to an object of the row came or went
+    is_unexplained  one state alone shows the row, or a masked value changed: roles may
+                    be the cause
+    is_redefined    a column that only one state has changed a value
     """
     masked = [v.is_value for v in values if v.column in pair["masked"]]
     others = [v.is_value for v in values if v.column not in pair["masked"]]
@@ -282,12 +284,16 @@ def _values(pair: Pair) -> Iterator[Value]:
 
 
 def _is_value(change: str, column: str, pair: Pair) -> str | None:
-    """Return whether a value is newly covered, newly shown or masked otherwise.
+    """Return the SQL condition for one change of a column's values; None if impossible.
 
-    Masked in both states, and by something else: a mask that gives more away takes none
-    off. Without the bases nobody knows what a mask covers, and another value counts as
-    masked by something else. A column that one state alone shows counts as one that is
-    masked by null in the other, whatever it is called.
+    newly_covered     shown before, masked after
+    newly_shown       masked before, shown after
+    masked_otherwise  masked in both states, with different values; a mask that gives
+                      more away is still a mask
+
+    Without the bases, it is unknown whether a mask covers a value: every different value
+    counts as masked_otherwise. A column that only one state shows counts as masked by
+    null in the state without it.
     """
     is_null = f"before_rows.{column} is not null"
     if column in pair["gone"] and column not in pair["new"]:
@@ -317,9 +323,9 @@ def _is_value(change: str, column: str, pair: Pair) -> str | None:
 
 
 def _is_shown(column: str, side: dict[str, Any], has_bases: bool, unknown: str) -> str:
-    """Return whether the one state that has a column shows its value.
+    """Return the condition that the only state with a column shows its value.
 
-    unknown  what holds without a base
+    unknown  the condition to return for a masked column without a base
     """
     if column not in side["masked"]:
         return "true"
@@ -328,7 +334,7 @@ def _is_shown(column: str, side: dict[str, Any], has_bases: bool, unknown: str) 
 
 
 def _sum_of(change: str, values: list[Value]) -> str:
-    """Return how many values of a row that both states show have so changed."""
+    """Return the number of values with a change, in a row that both states show."""
     terms = "".join(
         f"\n                + case when {value.is_value} then 1 else 0 end"
         for value in values
@@ -342,7 +348,7 @@ def _sum_of(change: str, values: list[Value]) -> str:
 
 
 def _changed_values(pair: Pair, values: list[Value]) -> Iterator[str]:
-    """Yield what has become of each value; of a gained row, what is shown, and given."""
+    """Yield the changes of the values; for a gained row, its shown and given values."""
     for value in values:
         told = _told(value.change, value.column)
         yield f"case when {IN_BOTH} and {value.is_value} then {told} end"
@@ -353,10 +359,10 @@ def _changed_values(pair: Pair, values: list[Value]) -> Iterator[str]:
 
 
 def _told(change: str, column: str) -> str:
-    """Return what has become of a value; and what a mask gives in its place.
+    """Return the text of a value's change, with the value that a mask gives instead.
 
-    So nobody approves one mask and gets another. A value that the state after masks stands
-    there also where a row is gained.
+    The text is part of the digest, so an approval of one mask does not hold for a
+    different mask. A gained row lists its masked values, too.
     """
     if change in ("masked_otherwise", "given"):
         value = _value_text(f"cast(after_rows.{column} as string)")
@@ -365,7 +371,7 @@ def _told(change: str, column: str) -> str:
 
 
 def _row_key(keys: Iterable[str], *relations: str) -> str:
-    """Return the unique key of a row as one text, which no other row's values make."""
+    """Return the unique key of a row as one text, different for each key."""
     return _texts(
         _value_text(
             f"cast(coalesce({', '.join(f'{each}.{key}' for each in relations)}) as string)"
@@ -380,7 +386,7 @@ def _texts(texts: Iterable[str]) -> str:
 
 
 def _value_text(text: str) -> str:
-    """Return a text with its length, so that null and the next one are distinguished."""
+    """Return a text after its length, so that joined texts and null stay unambiguous."""
     return f"coalesce(concat(cast(length({text}) as string), ' ', {text}), 'null')"
 
 
@@ -393,7 +399,7 @@ def changed_base_rows(
     tables: Tables,
     table_of: Callable[[str, str, dict[str, Any]], str | None],
 ) -> str:
-    """Return the raw rows by which bases have other rows, for each user of these.
+    """Return the raw rows that changed the rows of bases, for each affected user.
 
     table_of  returns the raw table that a key of a row refers to, by model and column
     """
@@ -413,11 +419,11 @@ where false"""
 
 
 def _rows_of_changed_base(pair: Pair, levels: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the raw rows by which a base has other rows: those that came, and went.
+    """Yield the queries of raw rows that changed a base: rows that came, and that went.
 
-    A row of the base comes and goes with its own raw row or with one that it stands
-    below, and is another one, in what decides who sees it, if any of them is. Where none
-    of them moved, or nobody knows one, the row of the base itself is named.
+    A row of the base comes, goes, or changes in a deciding column with its own raw row
+    or with a row above it. If none of these moved, or none is known, the cause is the
+    row of the base itself.
     """
     keys, states = pair["after"]["keys"], (pair["before"], pair["after"])
     for (other, one), change in ((states, "came"), (states[::-1], "went")):
@@ -449,9 +455,9 @@ def _changed_base(
     other: dict[str, Any],
     change: str,
 ) -> str:
-    """Return the rows of one state's base that the other's has not, or has otherwise.
+    """Return the rows of one base that are missing or different in the other base.
 
-    Otherwise in a column that decides who sees them; each with its raw rows.
+    Different means: in a deciding column. Each row has its raw rows.
     """
     keys, raw_rows, joins = pair["after"]["keys"], ["cast(null as string)"], []
     above = {"here": f"base.{keys[0]}", "now": ""}
@@ -498,7 +504,7 @@ where
 
 
 def _moved(number: int, level: dict[str, Any], change: str) -> str:
-    """Return the raw row of a level, with what became of it; null if it did not move."""
+    """Return the raw row of a level with its change; null if it did not move."""
     here, there, key = f"here_{number}", f"there_{number}", level["key"]
     row = f"'{level['table']} ', cast({here}.{key} as string)"
     is_other = (
@@ -521,7 +527,7 @@ end"""
 
 
 def _gone_since(number: int, level: dict[str, Any]) -> str:
-    """Return the raw row that a row stands below now, if that went or moved."""
+    """Return the raw row that a row now stands below, if the raw row went or moved."""
     was, now, key = f"was_{number}", f"now_{number}", level["key"]
     row = f"'{level['table']} ', cast({was}.{key} as string)"
     moved = f"""
@@ -534,14 +540,15 @@ case
 end"""
 
 
-# The changes, with what made them
+# The changes, with their causes
 
 
 def row_changes(self: AccessChanges, states: list[State], ref: Ref) -> str:
-    """Return how many rows each user gains and loses, and by which raw rows.
+    """Count the rows that each user gains and loses, with the causing raw rows.
 
-    And how many masked values are newly covered or shown in the rows that both have; the
-    first of the raw rows, and how many more there are.
+    It also counts the values newly covered, newly shown or masked otherwise in rows that
+    both states show. It lists the first ROWS_NAMED raw rows and the number of further
+    ones.
     """
     tiers = values_query(self.tiers_of_datasets(states), 2)
     steps = {
@@ -556,7 +563,7 @@ where change != 'other access_type'""",
 from tiers
 inner join changed_access
     on tiers.tier = changed_access.tier""",
-        # Roles may have shown or hidden these rows: without the bases nobody knows which.
+        # Roles may have shown or hidden these rows; without the bases, it may be any row.
         "unexplained": """select dataset, user_id
 from counted
 where rows_unexplained > 0 or rows_by_access is null""",
@@ -601,7 +608,7 @@ from judged""",
 
 
 def _named_rows(ref: Ref) -> str:
-    """Return the raw rows that may have changed the rows, access and roles of a user."""
+    """Return the raw rows that may have changed a user's base rows, access or roles."""
     return f"""select
     dataset,
     user_id,
@@ -672,8 +679,8 @@ left join rows_of_users
 def _datasets_with_times(timed: list[dict[str, str]]) -> str:
     """Return the datasets with rules that began or ended between the states' clocks.
 
-    That, and not the definition, has shown or hidden rows, unless something else is said
-    of the dataset, too.
+    The cause of a change is then the time and not the definition, unless `is_redefined`:
+    the config's entries that decide the rows differ, too.
     """
     queries = [
         f"select {sql_text(each['dataset'])} as dataset, {each['ended']} as has_ended,"
@@ -691,7 +698,7 @@ where has_ended or has_begun"""
 
 
 def _users_with_other_roles(states: list[State]) -> str:
-    """Return the users who hold other roles in one state than in the other."""
+    """Return the users whose roles differ between the two states."""
     one, other = (
         "select user_id, user_group_id, role_name from"
         f" {state['schema']}.vw_secure_user_roles"
@@ -705,9 +712,10 @@ def _users_with_other_roles(states: list[State]) -> str:
 
 
 def _rows_of_other_roles(states: list[State], ref: Ref) -> str:
-    """Return the raw rows by which users hold other roles.
+    """Return the raw rows that changed the roles of users.
 
-    Those of the user; and the groups whose names the user's roles are, or were.
+    They are the user's own rows, and the groups that gave or give the user's roles their
+    names.
     """
     moved = []
     for schema in (state["schema"] for state in states):

@@ -1,4 +1,4 @@
-"""The two states that are compared, checked before anything of them is read."""
+"""Checks of the two states that a comparison is given, before it reads their rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from secure_datasets.config.steering import without_steering
 from secure_datasets.questions.changes.macro_methods import AccessChanges
 from secure_datasets.sql import spelling
 
-# What tells of the ways to access, what access is worked out from, and who has roles.
+# The relations with the ways to access, with the resolved access, and with the roles.
 PATHS, RESOLVED = "explained_access_paths", "int_access_paths"
 ROLES = "vw_secure_user_roles"
 NEEDED = ("state_definitions", PATHS, ROLES)
@@ -42,29 +42,29 @@ COLUMNS = {
     APPROVALS: ("limit_name", "changes", "approver", "reason", "expires_on"),
 }
 MOST = ("most_users_gain", "most_users_lose", "most_rows_gain", "most_rows_lose")
-# A group by its id, as the config names it.
+# A group by its id, in the config's form.
 GROUP = re.compile(r"\A[{] *group *: *([0-9]+) *[}]\Z")
-# What a role may be beside the name of a group, and a group by its id.
+# Roles that are no group's name and no `{group: <id>}`.
 GLOBAL_ROLES = {"Global Admin", "Global Data Source Admin"}
 WHOLE = re.compile(r"[0-9]{1,18}")
-# How the metastore tells the columns of a relation, and those that are of access.
+# A column in the metastore's text of a relation, and the columns about access.
 SHOWN_COLUMN = re.compile(r"^ \|-- ([^:\n]+): ", re.M)
 OF_ACCESS = {"user_id", "access_type"}
-# A number as it is told in an object, piece by piece; and one that never is.
+# The pieces of a number in an object's name; a number with leading zeros is in none.
 NUMBER = ("-?", "[0-9]*", "[0-9]")
 PADDED = re.compile(r"=-?0[0-9]")
-# What a dataset says of itself, and did not before: commits of one version may differ.
+# Keys of a dataset's definition that earlier commits of the same version lack.
 SAID = {"ways", "masked_by"}
-# A limit as it is read, with its line.
+# A limit's line in the seed, and its row.
 Limit = tuple[int, Mapping[str, str]]
 
 
 class ComparisonError(SentenceError):
-    """Two states that can't be compared so."""
+    """The two states can't be compared like this."""
 
 
 def stop(sentence: str) -> NoReturn:
-    """Stop with one sentence, in which nothing steers the terminal."""
+    """Raise ComparisonError with a sentence, without terminal control characters."""
     raise ComparisonError(without_steering(sentence))
 
 
@@ -78,15 +78,16 @@ def check_comparison(
     limits_are_of_base: bool = False,
     unloaded: Iterable[str] = (),
 ) -> None:
-    """Raise if a command that is given two states would do anything but compare them.
+    """Raise if a command with two states would do anything but compare them.
 
-    schemas  the schema of each relation of the project
-    others   what the command would build beside the comparison
-    seeds    the names and files of the seeds that hold limits and approvals
-    unloaded those of them that a comparison does not load
+    schemas   the schema of each relation of the project
+    others    the nodes that the command would build besides the comparison
+    seeds     the names and files of the seeds that hold limits and approvals
+    limits_are_of_base  whether the limits are the base's
+    unloaded  the names of the seeds that a comparison does not load
 
-    Limits of the base may be about what is no longer there, by no fault of the change
-    that is judged: they are passed over, and told in the report.
+    A limit of the base may name something that neither state has. The judged change is
+    not at fault, so such a limit does not fail here; the report lists it.
     """
     schema = adapter.schema_name("any", None, before, after)
     wrong = sorted(name for name, where in schemas.items() if where != schema)
@@ -109,7 +110,7 @@ def check_comparison(
             " not load it: write +tags: access_changes for it under seeds of"
             " dbt_project.yml."
         )
-    # Before anything is read.
+    # A mistake in a seed fails before any query runs.
     limits = _limits_in(seeds)
     check_states(adapter, before, after)
     for sentence in _about_half(adapter, before, after, limits):
@@ -120,7 +121,7 @@ def check_comparison(
 
 
 def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
-    """Raise if there are not two finished states that can be compared."""
+    """Raise unless both states are finished and comparable."""
     check_vars(adapter, {"before": before, "after": after})
     known = {str(row[0]).lower() for row in rows_of(adapter, "show schemas")}
     for name in (before.lower(), after.lower()):
@@ -148,7 +149,7 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
                 f" secure_datasets, and this is {adapter.product_version()}: build it"
                 " again with this one."
             )
-        # The view of a run that was killed stays, and so does what it left half done.
+        # A killed run leaves its view, and relations that it had only half built.
         if definitions(adapter, f"{name}{SUFFIX}", f"{PREFIX}*"):
             stop(
                 f"The schema {name!r} is being built, or the run that built it was"
@@ -176,7 +177,7 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
         _refuse_other_columns(name, relations, datasets)
         several = _several_readings(adapter, relations, [*built["tier"], ROLES])
         if several:
-            # The secure datasets would be left behind by a run of access alone.
+            # A run of access alone would leave the secure datasets outdated.
             selector = "rights" if built["dataset"] else "access"
             stop(
                 f"In the schema {name!r}, {several}, so that causes would be wrong: run"
@@ -187,12 +188,12 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
 def _refuse_views_of_before(
     name: str, relations: Mapping[str, str], views: Iterable[str]
 ) -> None:
-    """Raise if a view shows another version of a relation than the state does.
+    """Raise if a view reads an older version of a relation than the state's own.
 
-    As after a run that left a secure dataset as it was, or did not build the paths with
-    what they are of: values would be held against those of another run.
+    This happens after a run that skipped a secure dataset, or that skipped the paths
+    but built their inputs. The comparison would mix values of two runs.
 
-    relations  what the metastore tells of the relations of a state, by name
+    relations  the metastore's text of each relation of a state, by name
     """
     behind: dict[str, str] = {}
     for view in views:
@@ -215,10 +216,11 @@ def _refuse_other_columns(
     relations: Mapping[str, str],
     datasets: Iterable[Mapping[str, Any]],
 ) -> None:
-    """Raise if a secure dataset shows other columns than the state says of it.
+    """Raise if a secure dataset's columns differ from its definition in the state.
 
-    As where only one of the two was run since the config was changed: a column that is
-    new would be compared with nothing. What is not built shows none.
+    This happens if only the dataset or only `state_definitions` ran since the config
+    changed. The comparison would then compare a new column with nothing. A dataset that
+    is not built has no columns and passes.
     """
     for definition in datasets:
         relation = definition["relation"].lower()
@@ -235,12 +237,12 @@ def _refuse_other_columns(
 def _several_readings(
     adapter: SparkAdapter, relations: Mapping[str, str], access: Iterable[str]
 ) -> str | None:
-    """Say what of that which decides access was read from other raw rows than the rest.
+    """Describe two relations of access that read different rows of one raw table.
 
-    As after a run of staging or of the paths alone: causes would be those of a later
-    access than the one that is compared.
+    This happens after a run of staging or of the paths alone. The causes would then
+    belong to a later access than the compared one. Returns None if all agree.
 
-    access  the relations of access, beside the paths and the staged tables
+    access  the relations of access, besides the paths and the staged tables
     """
     shown = {
         relation: versions_read(relations.get(relation))
@@ -279,9 +281,9 @@ def _several_readings(
 def limits_about_nothing(
     adapter: SparkAdapter, before: str, after: str, seeds: Iterable[tuple[str, str]]
 ) -> list[str]:
-    """Return a sentence for each limit of what neither state knows.
+    """Return a sentence for each limit on something that neither state knows.
 
-    Nothing would ever exceed it.
+    Nothing would ever exceed such a limit.
     """
     return list(_about_nothing(adapter, before, after, _limits_in(seeds)))
 
@@ -367,18 +369,18 @@ def _about_half(
 
 
 def _named(text: str, names: Iterable[str]) -> list[str]:
-    """Return the names that a pattern is about; an empty one is about all."""
+    """Return the names that match a pattern; an empty pattern matches all."""
     pattern = re.escape(text.lower()).replace(r"\*", ".*") if text else ".*"
     return [name for name in names if re.fullmatch(pattern, name)]
 
 
 def _can_be(text: str, keys: Iterable[str]) -> bool:
-    """Say whether a pattern can be that of an object, such as 'project_id=1'."""
+    """Return whether a pattern can match an object such as 'project_id=1'."""
     pieces: list[str] = []
     for key in keys:
         said = f"{', ' if pieces else ''}{key.lower()}="
         pieces += [*map(re.escape, said), *NUMBER]
-    # What stands for * may begin and end anywhere, also within a number.
+    # The text that * replaces may begin and end anywhere, also within a number.
     places = range(len(pieces) + 1)
     starts = places if text.startswith("*") else places[:1]
     ends = places if text.endswith("*") else places[-1:]
@@ -391,9 +393,9 @@ def _can_be(text: str, keys: Iterable[str]) -> bool:
 
 
 def check_seed(name: str, path: Path) -> list[Limit]:
-    """Raise if limits or approvals are not what they must be.
+    """Return the limits of a seed, each with its line; none for the approvals.
 
-    Return the limits as they are read, each with its line.
+    Raises ComparisonError if a column is missing or a row is invalid.
     """
     limits = []
     with path.open(encoding="utf-8-sig", newline="") as file:

@@ -1,11 +1,14 @@
-"""What differs from one moment to the next, and the raw rows that made it.
+"""Changes from one moment to the next, and the raw rows that made them.
 
-The model `access_changes` says the same of two states, and the two are not one
-mechanism. That one is a query over what is published of two builds, of which nothing is
-brought to the driver, since everybody's access may have changed. This one looks at
-hundreds of moments, for which no build stands anywhere, of a few users or objects: as
-queries it would be one comparison for each moment. Both are held against the same law:
-the rows that are named make the change by themselves.
+The model `access_changes` reports the same facts about two states, by a different
+mechanism:
+
+- `access_changes` is a query over the published relations of two builds. It brings
+  nothing to the driver, since everybody's access may have changed.
+- This module compares hundreds of moments, none of them built, for a few users or
+  objects. As queries it would need one comparison for each moment.
+
+Both obey the same law: the named rows make the change by themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ GIVES, TAKES = "gives", "takes"
 
 @dataclass(frozen=True)
 class Way:
-    """What gives a part of access from one moment to another, and its rows."""
+    """A way to a part of access: its first and last moment, and its raw rows."""
 
     kind: str
     first: int
@@ -34,17 +37,17 @@ class Way:
     rows: tuple[Row, ...]
 
     def holds(self, moment: int) -> bool:
-        """Whether it gives it at a moment."""
+        """Whether the way gives its part of access at a moment."""
         return self.first <= moment <= self.last
 
 
 @dataclass
 class Evidence:
-    """The ways to what changed, and when their rows moved.
+    """The ways to the changed parts of access, and when the ways' rows moved.
 
-    ways   by what they lead to: a right of a user on an object, or a link of objects
-    moved  the moments at which a row began or ended to count, or named something else
-    ids    the id of each row, whose number is that of its id
+    ways   the ways by part: a right of a user on an object, or a link of objects
+    moved  the moments when a row began or ceased to count, or named something else
+    ids    the id of each row, by table and number
     """
 
     ways: Mapping[tuple, list[Way]] = field(default_factory=dict)
@@ -54,8 +57,8 @@ class Evidence:
     def rows_of(self, ways: Iterable[Way], moment: int) -> set[Row]:
         """Return the rows of these ways that moved at a moment.
 
-        A way may open or close with no row of its own moving, by a ring of groups. Then
-        the groups that moved have done it.
+        In a ring of groups, a way may open or close although none of its rows moves.
+        The cause is then every group that moved at that moment.
         """
         moved = {
             row
@@ -74,10 +77,11 @@ class Evidence:
     ) -> list[tuple[Row, str]]:
         """Return the rows that made a change, each with its effect.
 
-        parts    what access is made of: keys of the ways
-        by_kind  whether the kinds of ways make a difference
+        parts    the parts of the access: keys of the ways
+        by_kind  whether to compare the ways of each kind separately
 
-        What was given in another way before and after makes no difference.
+        If a part has a way before and a way after, it adds no rows, even if the ways
+        differ. With `by_kind` this holds only for ways of the same kind.
         """
         found: set[tuple[Row, str]] = set()
         for part in parts:
@@ -97,7 +101,7 @@ class Evidence:
 def parts_of(
     tier: Mapping[str, Any], user: int, keys: Mapping[str, int]
 ) -> list[tuple]:
-    """Return what a user's access to objects is made of, as the ways are found by."""
+    """Return the parts of a user's access to objects, as keys of the ways."""
     rights = [
         (user, right["object_type"], keys[right["key"]], right["permission"])
         for right in tier["rights"]
@@ -109,10 +113,10 @@ def parts_of(
 
 
 class Told(Protocol):
-    """The moments that a timeline tells, from which changes are read.
+    """The moments of a timeline, as input for its changes.
 
     times      the moments in microseconds of UTC, in order
-    deletions  of what moved: table, id and moment of rows that their feed deleted
+    deletions  table, id and moment of each row that moved because its feed deleted it
     """
 
     times: Sequence[int]
@@ -120,7 +124,7 @@ class Told(Protocol):
     tables: Mapping[str, Table]
 
     def id_of(self, number: int) -> int:
-        """Return the id that a number in an answer stands for."""
+        """Return the id for a number in an answer."""
 
 
 def keys_of(parts: Facts) -> list[str]:
@@ -142,7 +146,7 @@ def change_of(
     names: Mapping[tuple[str, int], str | None],
     evidence: Evidence,
 ) -> Facts:
-    """Return a change as it is told."""
+    """Return a change as the timeline shows it."""
     name, tier = list(parts["tiers"].items())[line["tier"]]
     change = "changed"
     if line["had"] != line["has"]:
@@ -182,7 +186,7 @@ def change_of(
 
 
 def moment_text(micros: int) -> str | None:
-    """Return a moment as the text of a timestamp in UTC; none for the beginning."""
+    """Return a moment as the text of a timestamp in UTC; None for the beginning."""
     if micros == BEGINNING:
         return None
     return str(datetime(1970, 1, 1) + timedelta(microseconds=micros))

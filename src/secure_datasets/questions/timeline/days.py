@@ -1,4 +1,4 @@
-"""How much access there was when some days began, from the raw deliveries."""
+"""Counts of access at the beginning of some days, from the raw deliveries."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ MICROS = 10**6
 
 
 class Access(TypedDict):
-    """How much access there was when a day began, in UTC.
+    """The amount of access at the beginning of a day, in UTC.
 
-    accesses  how many pairs of a person and an object
-    people    how many persons have any
+    accesses  the number of pairs of a person and an object
+    people    the number of persons with any access
     """
 
     day: date
@@ -51,16 +51,16 @@ def access_on(
     *,
     are_all: bool,
 ) -> list[Access]:
-    """Return how much access there was to some objects when days began, in UTC.
+    """Return the amount of access to some objects at the beginning of days, in UTC.
 
-    days     in order
+    days     the days, in order
     objects  the ids of the objects, by their types
-    parts    what macros tell: models, staged, tiers, seeds, queries, raw_tables
-    are_all  whether these are most of all objects: then all rows are read, and else
-             those that tell of them
+    parts    facts from macros: models, staged, tiers, seeds, queries, raw_tables
+    are_all  whether these are most of all objects: if so, it reads all rows; if not,
+             only the rows about these objects
 
-    Output: of each day, in order. Of those before the first load that has a time
-    nothing is told.
+    Output: one Access for each day, in order, without the days before the first load
+    time.
     """
     with with_settings(spark, SETTINGS):
         tables = tables_of(parts["raw_tables"], parts["staged"])
@@ -83,7 +83,7 @@ def access_on(
             of_tiers = list(shown(frames, moments, objects, parts))
             found = counted(of_tiers) if of_tiers else {}
         first = replica.first_load()
-        # A day at which nothing is new is as the one before.
+        # A day without anything new has the result of the day before.
         places = [bisect_right(moments.times, begin) - 1 for begin in begins]
         return [
             Access(day=day, accesses=accesses, people=people)
@@ -94,26 +94,26 @@ def access_on(
 
 
 def micros_of(day: date) -> int:
-    """Return when a day begins in UTC, in microseconds."""
+    """Return the beginning of a day in UTC, in microseconds."""
     begin = datetime(day.year, day.month, day.day, tzinfo=timezone.utc)
     return int(begin.timestamp()) * MICROS
 
 
 def as_of_days(rows: DataFrame, table: Table, begins: Sequence[int]) -> DataFrame:
-    """Return what rows said when days began, each from the first of these days on.
+    """Return the versions of rows at the beginning of days, each from its first day.
 
-    rows    what they said one after another, as `versions_query` has it
-    begins  when the days begin, in order
+    rows    all versions of the rows, from `versions_query`
+    begins  the beginnings of the days in microseconds, in order
     """
     days = F.array(*[F.lit(begin).cast("bigint") for begin in begins])
     first = F.get(F.filter(days, lambda begin: begin >= F.col("since")), F.lit(0))
     following = F.lead("day").over(Window.partitionBy(table.key).orderBy("since"))
     return (
         rows.withColumn("day", first)
-        # What came after the last of them is of no day.
+        # A version after the last beginning belongs to no day.
         .where("day is not null")
         .withColumn("until", following)
-        # Of a day, the last that was said until it began.
+        # If a day has several versions, the last one before its beginning counts.
         .where("not (day <=> until)")
         .withColumn("since", F.col("day"))
         .drop("day")
@@ -122,8 +122,8 @@ def as_of_days(rows: DataFrame, table: Table, begins: Sequence[int]) -> DataFram
 
 
 def counted(of_tiers: list[DataFrame]) -> dict[int, tuple[int, int]]:
-    """Return how many accesses and people there are, by moment."""
-    # Of a data source, a user may see tables and results.
+    """Return the numbers of accesses and of people, by moment."""
+    # Several tiers may give a user access to one data source: tables and results.
     access = reduce(DataFrame.union, of_tiers).distinct()
     of_moments = access.groupBy("moment").agg(
         F.count("*").alias("accesses"), F.countDistinct(USER).alias("people")
@@ -140,16 +140,16 @@ def shown(
     objects: Mapping[str, set[int]],
     parts: Facts,
 ) -> Iterator[DataFrame]:
-    """Return who had access to which of the objects, of each tier's own right.
+    """Yield the access of users to the objects, by each tier's own right.
 
     Output: object_type, object_id and user_id, as numbers; moment.
     """
     types = object_tables(parts["raw_tables"])
     for tier in parts["tiers"].values():
-        # A tier of no right says of no object who has access to it.
+        # A tier without rights gives no access to an object.
         for own in tier["rights"][:1]:
             kind, key = own["object_type"], own["key"]
-            # What has never been delivered has no number.
+            # An object that was never delivered has no number.
             ids = objects.get(kind, set()) & moments.ids.get(types.get(kind), set())
             if not ids:
                 continue

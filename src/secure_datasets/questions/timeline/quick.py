@@ -1,7 +1,7 @@
-"""The timeline in the quick engine: one load time after another, each worked out.
+"""The timeline in the quick engine, which works out the state at each load time.
 
-Two past states lie beside each other, the one before a load and the one after it. What
-differs between them is a change; its ways and rows are read from both.
+It holds two past states, before and after a load. A difference between them is a
+change; both states give its ways and rows.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from secure_datasets.questions.timeline.selection import (
 )
 
 SCHEMAS = ("timeline_before", "timeline_after")
-# What rows said one after another.
+# The successive versions of rows.
 HISTORY = "timeline_history"
-# Each costs the reading of the query; other rows between them are left out after it.
+# Each range adds to the parsing of the query. A later step drops their surplus rows.
 MOST_RANGES = 100
 EPOCH = datetime(1970, 1, 1)
 MICROSECOND = timedelta(microseconds=1)
@@ -62,15 +62,15 @@ class QuickTimelines(AccessTimelines):
     """Reads questions about the past of access, and answers them without Spark."""
 
     def __init__(self, package: Package, folders: Folders) -> None:
-        """Take the macros over the state, and what says where packages of dbt lie."""
+        """Set the macros over the state, and the function to dbt packages' folders."""
         self.package, self.folders = package, folders
 
     def stop(self, sentence: str) -> NoReturn:
-        """Stop with one sentence."""
+        """Raise with one sentence."""
         raise QuestionError(without_steering(f"timeline: {sentence}"))
 
     def answer(self, question: Facts, parts: Facts, raw_tables: Facts) -> Facts:
-        """Return the timeline: what was asked about, and the changes in order."""
+        """Return the timeline: the rows of the question, and the changes in order."""
         config, tiers = self.package.state.document["config"], {}
         for name, tier in config["tiers"].items():
             told = self.package["tier_parts"](name, config)
@@ -84,7 +84,7 @@ class QuickTimelines(AccessTimelines):
 
     def _found(self, question: Facts, parts: Facts) -> Facts:
         replica = Replica(self, parts)
-        # What was ever called exactly so comes before words of names.
+        # A row that ever had exactly this name comes before words of names.
         asked = meant(replica, question, replica.types) or self._named(
             question, replica.types
         )
@@ -96,7 +96,7 @@ class QuickTimelines(AccessTimelines):
         return Loads(self, parts, replica, asked, needed).told(question["limit"])
 
     def _named(self, question: Facts, types: Mapping[str, str]) -> Rows:
-        """Return the one row whose name has the words that were asked; or stop."""
+        """Return the one row whose name has the question's words; raise otherwise."""
         names = Lookups(self.package)
         if question["kind"] == "user":
             return {USERS: {int(names.user(question["asked"]).key)}}
@@ -106,10 +106,10 @@ class QuickTimelines(AccessTimelines):
 
 
 class Replica:
-    """What deliveries of the raw tables name."""
+    """The deliveries of the raw tables, by the rows that they name."""
 
     def __init__(self, timelines: QuickTimelines, parts: Facts) -> None:
-        """Read them."""
+        """Read the deliveries."""
         package = timelines.package
         self.tables = tables_of(parts["raw_tables"], parts["staged"])
         self.types = object_tables(parts["raw_tables"])
@@ -118,14 +118,14 @@ class Replica:
         for name in self.tables:
             columns = timelines.columns_named(parts["raw_tables"][name])
             query = package["delivered_values"](name, columns)
-            # When is another question: of many deliveries, few name other rows.
+            # Without the load time: few of many deliveries name different rows.
             named = ", ".join(column for column in columns if column != LOADED)
             self.deliveries[name] = package.engine.ask(
                 f"select distinct {named} from ({query}) as rows where id is not null"
             )
 
     def called(self, tables: Iterable[str], asked: str, by_id: bool) -> Rows:
-        """Return the rows that have this id, or were ever called so, by table."""
+        """Return the rows with this id, or that ever had this name, by table."""
         found: Rows = {}
         for table in tables:
             for row in self.deliveries.get(table, ()):
@@ -136,7 +136,7 @@ class Replica:
         return found
 
     def lookup(self, wanted: list[Wanted]) -> Iterator[Delivery]:
-        """Yield the deliveries that are wanted."""
+        """Yield the wanted deliveries."""
         for each in wanted:
             for name in each.tables:
                 for row in self.deliveries.get(name, ()):
@@ -151,10 +151,10 @@ class Replica:
 
 
 class Loads:
-    """The moments at which something was new of some rows, and what holds after each.
+    """The moments when some rows had something new, and the state after each.
 
-    Staging is asked once for what each row said one after another; at a moment it has
-    the last of it.
+    Staging is queried once for the successive versions of each row; the last version at
+    a moment counts.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Loads:
         asked: Rows,
         needed: Rows,
     ) -> None:
-        """Read what the rows said."""
+        """Read the versions of the rows."""
         package = timelines.package
         self.parts, self.asked, self.needed = parts, asked, needed
         self.tables: Mapping[str, Table] = replica.tables
@@ -187,7 +187,7 @@ class Loads:
         ]
 
     def _staged(self, package: Package, table: str) -> str:
-        """Keep what rows of a table said; return the query of it at a moment."""
+        """Keep the versions of a table's rows; return the query of them at a moment."""
         history, raw = f"{HISTORY}.{table}", f"{HISTORY}.raw_{table}"
         key = self.tables[table].key
         self.engine.put(raw, View(f"select * from {package['raw_relation'](table)}"))
@@ -203,21 +203,21 @@ class Loads:
         )
 
     def _said(self, table: str) -> list[Facts]:
-        """Return what the needed rows of a table said, in order."""
+        """Return the versions of the needed rows of a table, in order."""
         key, history = self.tables[table].key, f"{HISTORY}.{table}"
         needed = self.needed.get(table, ())
         said = self.engine.ask(f"select * from {history} order by {key}, since")
         return [row for row in said if row[key] in needed]
 
     def _learn(self, table: Table, rows: list[Facts]) -> None:
-        """Note what rows are called, and when they began or ended to count."""
+        """Note the names of rows, and when they began or ceased to count."""
         role = ["role_name"] if table.has_roles else []
         deciding = [*table.references, *role]
         name, before = NAME.get(table.name, "name"), None
         moved: dict[tuple[str, int], set[int]] = {}
         for row in rows:
             place = (table.name, row[table.key])
-            # All that does not count is the same.
+            # All versions that do not count are equal.
             now = [row[c] for c in deciding] if row["is_live"] else None
             if place not in moved or now != before:
                 at = bisect_left(self.times, row["since"])
@@ -230,11 +230,11 @@ class Loads:
         self.moved |= {place: frozenset(at) for place, at in moved.items()}
 
     def id_of(self, number: int) -> int:
-        """Return an id: here it stands for itself."""
+        """Return an id: here it is the number itself."""
         return number
 
     def told(self, limit: int) -> Facts:
-        """Return what was asked about, and its changes with the rows that made each."""
+        """Return the question's rows, and the changes with the rows that made each."""
         changes: list[tuple[Facts, Evidence]] = []
         before: dict[tuple, str | None] = {}
         left_out = 0
@@ -263,7 +263,7 @@ class Loads:
         }
 
     def _access(self, state: Package) -> dict[tuple, str | None]:
-        """Return what is carried by each access to what was asked about."""
+        """Return the carried value of each access that the question is about."""
         found: dict[tuple, str | None] = {}
         asked = {self.tables[t].key: ids for t, ids in self.asked.items()}
         for place, tier in enumerate(self.parts["tiers"].values()):
@@ -305,18 +305,18 @@ class Loads:
             }
 
     def _evidence(self, lines: list[Facts], place: int) -> Evidence:
-        """Return the ways to what changes, and which of their rows moved."""
+        """Return the ways to the changed access, and their rows that moved."""
         ways: dict[tuple, list[Way]] = {}
         for at in (place - 1, place) if place else (place,):
             state = self.pasts[at % 2].package
             for part, kind, rows in (*self._paths(lines, state),
                                      *self._links(lines, state)):  # fmt: skip
                 ways.setdefault(part, []).append(Way(kind, at, at, rows))
-        # What moved of groups may have opened or closed a ring.
+        # Groups that moved may have opened or closed a ring.
         return Evidence(ways, self.moved, {row: row[1] for row in self.moved})
 
     def _paths(self, lines: list[Facts], state: Package) -> Iterator[tuple]:
-        """Yield the paths to what changes: the right, the kind and the rows."""
+        """Yield the paths to the changed access: the right, the kind and the rows."""
         tiers = list(self.parts["tiers"].values())
         rights = {
             (line[USER], right["object_type"], line[right["key"]], right["permission"])
@@ -344,7 +344,7 @@ class Loads:
             yield right, row["path_kind"], tuple(dict.fromkeys(rows))
 
     def _links(self, lines: list[Facts], state: Package) -> Iterator[tuple]:
-        """Yield the live rows that link what changes."""
+        """Yield the live rows that link the changed objects."""
         for place, tier in enumerate(self.parts["tiers"].values()):
             keys = tier["keys"]
             wanted = {
@@ -364,7 +364,7 @@ class Loads:
 
 
 def _ranges(ids: set[int]) -> list[tuple[int, int]]:
-    """Return ranges that hold some ids, and as few others as so many ranges allow."""
+    """Return at most MOST_RANGES ranges with the ids and the fewest further ids."""
     places = sorted(ids)
     gaps = sorted(pairwise(places), key=lambda gap: gap[0] - gap[1])
     ends = sorted(gap for gap in gaps[: MOST_RANGES - 1] if gap[1] - gap[0] > 1)
