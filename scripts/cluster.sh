@@ -23,4 +23,5 @@ for _ in 1 2; do
     "$home/bin/spark-class" $of.worker.Worker --host 127.0.0.1 --webui-port 0 \
         -c 1 -m 1g -d "$work" "spark://127.0.0.1:$port" &
 done
-wait
+# One that ends, as a master whose port is taken, ends the others.
+wait -n
