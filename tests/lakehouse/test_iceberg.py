@@ -16,7 +16,6 @@ from projects import ROOT, TEST_SETTINGS
 
 VENV = ROOT / ".venv-spark-3.5"
 JACKSON = VENV / "shaded_jackson.jar"
-pytestmark = pytest.mark.skipif(not JACKSON.exists(), reason="make test-lakehouse")
 RUN = ("run", "--exclude", "tag:review", "tag:privileges", "tag:leaks")
 RAW, PUBLISHED = "lake.raw", "secure_datasets"
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
@@ -31,6 +30,7 @@ class Lakehouse(Deployment):
     bin = VENV / "bin"
 
     def __init__(self, folder) -> None:
+        assert JACKSON.exists(), "make test-lakehouse sets up what this needs"
         super().__init__(folder, "local")
         (runtime,) = VENV.glob(
             "lib/*/site-packages/snowpark_connect_deps_iceberg/jars/"
