@@ -149,10 +149,12 @@ case {{ secure_datasets.ascii_lower(secure_datasets.whole_text(column)) }}
 
 
 {# The expression for a column of the contract, converted if the feed declares a format for it. #}
-{% macro _feed_column(feed, column, type) -%}
+{% macro _feed_column(feed, column, type, readings) -%}
 {%- set called = feed.sources[column] -%}
 {%- if called is none -%}
 cast(null as string)
+{%- elif column in readings -%}
+{{ adapter.secure_datasets().sql_name(called) }}
 {%- elif feed.has_clock and column == 'sf_date_created' -%}
 {{ secure_datasets.time_text(adapter.secure_datasets().sql_name(called), feed.moment_in) }}
 {%- elif type == 'timestamp' and feed.reads.timestamps -%}
@@ -188,8 +190,8 @@ false
 #}
 {% macro feed_query(name, feed, raw, overlaps=false) -%}
 {%- set table = secure_datasets.repository_tables()[name] -%}
-{#- Only a query that compares ids needs the types. -#}
-{%- set id_reading = secure_datasets.raw_readings(name).get('id') if feed.kind in ['snapshots', 'periods'] or feed.before_when -%}
+{%- set readings = secure_datasets.raw_readings(name) -%}
+{%- set id_reading = readings.get('id') -%}
 {%- set read_id = secure_datasets.value_read('id' if id_reading else secure_datasets.delivered_text('id', 'bigint'), 'bigint', id_reading) -%}
 {%- set beside, positions = [], [] -%}
 {%- if feed.deletes -%}
@@ -203,7 +205,7 @@ with written as (
 
     select
         {%- for column, type in table.columns.items() %}
-        {{ secure_datasets._feed_column(feed, column, type) }} as {{ column }}
+        {{ secure_datasets._feed_column(feed, column, type, readings) }} as {{ column }}
         {{- ',' if not loop.last or feed.deletes or positions or feed.valid_to or feed.complete_when }}
         {%- endfor %}
         {%- if feed.deletes %}

@@ -18,7 +18,7 @@ import yaml
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
 from secure_datasets.config.schema import Entry, Text, key, wrong
-from secure_datasets.sql import expressions, spelling
+from secure_datasets.sql import expressions, inference, spelling
 from secure_datasets.sql import function_calls as calls
 from secure_datasets.sql.expressions import Expression, ExpressionProblem, Scope
 
@@ -27,6 +27,7 @@ KINDS = ("appended", "log", "snapshots", "current", "periods")
 TIMESTAMP, POSITION = "timestamp", "position"
 EPOCHS = ("epoch_seconds", "epoch_millis", "epoch_micros")
 LOADED = "sf_date_created"
+EXPRESSIONS = ("deleted_when", "before_when", "complete_when")
 # The columns with the limits of a right's time.
 LIMITS = ("valid_from", "valid_until")
 # For each known loader, the keys of its feeds.
@@ -498,10 +499,7 @@ def _as_macros_have_it(name: str, feed: Feed, table: Mapping[str, Any]) -> dict:
                 f"feeds: {name}: 'columns' has no column for '{column}', without which"
                 " no row counts"
             )
-    read = {
-        key: _expression(name, key, getattr(feed, key))
-        for key in ("deleted_when", "before_when", "complete_when")
-    }
+    read = {each: _expression(name, each, getattr(feed, each)) for each in EXPRESSIONS}
     has_clock = feed.kind == "periods" or (
         bool(feed.moment) and feed.moment_in != POSITION
     )
@@ -576,6 +574,8 @@ def problems_of(
             )
         ):
             yield said
+    if feed:
+        yield from _unreadable_marks(name, feed, there)
     mentioned = set(feed["names"]) if feed else set()
     for column in sorted(
         mentioned - there.keys() - set(feed["ignores"] if feed else ())
@@ -667,9 +667,13 @@ def overlooked_limit(name: str, column: str) -> str:
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
 TEXTS = ("string", "char", "varchar", "void")
 FRACTIONS = ("float", "double")
-TIMES = ("timestamp", "timestamp_ntz", "date")
+LOCAL_TIMES = ("timestamp_ntz", "date")
+TIMES = ("timestamp", *LOCAL_TIMES)
 # For each type of the contract, the raw types that it can be read from.
 READABLE = {
+    # What a feed alone names.
+    "position": (*TEXTS, *NUMBERS, "double"),
+    "flag": (*TEXTS, *NUMBERS, *FRACTIONS, "boolean"),
     "bigint": (*TEXTS, *NUMBERS, *FRACTIONS),
     "boolean": (*TEXTS, *NUMBERS, "boolean"),
     "timestamp": (*TEXTS, *TIMES),
@@ -703,10 +707,11 @@ def readings_of(
     for column, wanted in table["columns"].items():
         called = feed["sources"][column] if feed else column
         kind = there.get(str(called).lower(), "")
-        if feed and _is_rewritten(feed, column, wanted):
+        plain = kind.partition("(")[0]
+        if feed and _is_rewritten(feed, column, wanted, plain):
             continue
         readings = READINGS.get(wanted.partition("(")[0], {})
-        reading = readings.get(kind.partition("(")[0])
+        reading = readings.get(plain)
         if reading == "whole" and WHOLE.fullmatch(kind):
             reading = "number"
         if reading:
@@ -714,14 +719,15 @@ def readings_of(
     return found
 
 
-def _is_rewritten(feed: Mapping[str, Any], column: str, wanted: str) -> bool:
+def _is_rewritten(feed: Mapping[str, Any], column: str, wanted: str, kind: str) -> bool:
     """Whether a feed rewrites a column as text."""
     reads = feed["reads"]
     if feed["has_clock"] and column == LOADED:
         return True
     if wanted == "timestamp":
-        return bool(reads["timestamps"])
-    return wanted == "boolean" and bool(reads["true"] or reads["false"])
+        return bool(reads["timestamps"]) and kind not in TIMES
+    is_told = bool(reads["true"] or reads["false"])
+    return wanted == "boolean" and is_told and kind != "boolean"
 
 
 def _wrong_type(
@@ -735,26 +741,75 @@ def _wrong_type(
     """Return a sentence about a raw column's type if it is unreadable; else none."""
     plain = kind.lower().partition("(")[0].partition("<")[0]
     wanted = wanted.partition("(")[0]
-    is_moment = bool(feed) and feed["has_clock"] and column == LOADED
+    is_moment = bool(feed) and feed["has_clock"] and column in (LOADED, "valid_to")
     written = None
     if feed and wanted == "timestamp":
         written = feed["moment_in"] if is_moment else feed["reads"]["timestamps"]
-    if plain in READABLE[wanted] or (
-        written in EPOCHS and plain in (*NUMBERS, *FRACTIONS)
-    ):
+    # A float holds no whole number beyond 16,777,216 exactly.
+    readable = READABLE[wanted]
+    if written in EPOCHS:
+        readable += (*NUMBERS, "double")
+        if is_moment:
+            readable = tuple(each for each in readable if each not in LOCAL_TIMES)
+    if plain in readable:
         return None
     said = (
         f"the column '{called}' of {name} is of the type {kind},"
         f" of which no {wanted} is read"
     )
-    if wanted == "timestamp" and plain in NUMBERS:
+    if plain in LOCAL_TIMES and wanted == "timestamp":
+        said += f" by {written}: write `feeds: {{{name}: {{moment_in: timestamp}}}}`"
+    elif wanted == "timestamp" and plain in NUMBERS:
         key = (
             "moment_in: epoch_millis"
             if is_moment
             else "reads: {timestamps: epoch_millis}"
         )
         said += f": write `feeds: {{{name}: {{{key}}}}}`, or another epoch"
+    elif wanted == "position":
+        said += ": name a column of whole numbers"
+    elif wanted == "flag":
+        said += (
+            f": write what is true of a deleted row, such as `deleted_when: {called} is"
+            " not null`"
+        )
     return said
+
+
+def _unreadable_marks(
+    name: str, feed: Mapping[str, Any], there: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield what no type is read from, of what a feed alone names.
+
+    there  the raw table's columns, in lower case, with their types
+    """
+    wanted = [(each, "position") for each in feed["positions"]]
+    wanted += [(each, "timestamp") for each in (feed["valid_to"],) if each]
+    flag = feed["deleted_flag"]
+    wanted += [(each, "flag") for each in (flag,) if each]
+    for called, kind in wanted:
+        column = "valid_to" if kind == "timestamp" else called
+        found = there.get(called.lower())
+        if found and (said := _wrong_type(name, column, called, found, feed, kind)):
+            yield said
+    for asked in EXPRESSIONS:
+        if feed[asked] and not (flag and asked == "deleted_when"):
+            problem = _wrong_expression(asked, feed[asked], there)
+            if problem:
+                yield f"{name}: {problem}"
+
+
+def _wrong_expression(called: str, text: str, there: Mapping[str, str]) -> str | None:
+    """Return a sentence about an expression that is not true or false; else none."""
+    found = expressions.read(text)
+    if not {each.lower() for each in _names(found)} <= there.keys():
+        return None
+    try:
+        tree = calls.check_types(found, None, there, asks=True)
+        inference.check_known_booleans(tree)
+    except ExpressionProblem as problem:
+        return str(problem).replace("{key}", called)
+    return None
 
 
 __all__ = ["Feed", "FeedProblem", "loader_columns", "problems_of", "read_feeds"]

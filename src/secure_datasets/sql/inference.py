@@ -195,12 +195,27 @@ def check_boolean(tree: exp.Expression, is_condition: bool) -> None:
         what = "a constant" if is_constant else f"of the type {found}"
         if part is tree:
             raise ExpressionProblem(f"'{{key}}' is {what}, and must be true or false")
-        said = part.sql("spark", copy=True).replace(f"{ROW}.", "")
-        said = said.replace("{", "(").replace("}", ")")
         raise ExpressionProblem(
-            f"'{{key}}' has '{said}' where something true or false must be, and it is"
-            f" {what}"
+            f"'{{key}}' has '{_text_of(part)}' where something true or false must be,"
+            f" and it is {what}"
         )
+
+
+def _text_of(part: exp.Expression) -> str:
+    """Return a part as it was written, without braces."""
+    text = part.sql("spark", copy=True).replace(f"{ROW}.", "")
+    return text.replace("{", "(").replace("}", ")")
+
+
+def check_known_booleans(tree: exp.Expression) -> None:
+    """Raise a problem at a part that must be true or false and has no known type."""
+    for part in [tree, *_asked_to_be_boolean(tree)]:
+        if family(part) is None:
+            said = _text_of(part)
+            raise ExpressionProblem(
+                f"'{{key}}' has '{said}', of which no type is known: write"
+                f" `try_cast({said} as boolean)`"
+            )
 
 
 def check_brackets(expression: Expression) -> None:

@@ -403,12 +403,95 @@ WRONG_TYPES = {
 }
 
 
+PERIODS = "{kind: periods, valid_from: at, valid_to: until}"
+POSITIONED = "{kind: log, moment: [at, pos], deleted_when: \"op = 'd'\"}"
+WRONG_TYPES |= {
+    f"a position of the type {kind}": (
+        {"pos": kind},
+        POSITIONED,
+        f"the column 'pos' of users is of the type {kind}, of which no position is"
+        " read: name a column of whole numbers",
+    )
+    for kind in (
+        *("timestamp", "timestamp_ntz", "date", "boolean", "binary", "float"),
+        *("array<int>", "struct<a:int>", "map<string,int>", "interval day"),
+    )
+}
+WRONG_TYPES |= {
+    "a position alone": (
+        {"at": "timestamp"},
+        f"{{{LOG}, moment_in: position}}",
+        "timestamp, of which no position is read",
+    ),
+    "an end as a number": (
+        {"until": "bigint"},
+        PERIODS,
+        "the column 'until' of users is of the type bigint, of which no timestamp is"
+        " read: write `feeds: {users: {moment_in: epoch_millis}}`",
+    ),
+    "an end as a flag": (
+        {"until": "boolean"},
+        PERIODS,
+        "boolean, of which no timestamp is read",
+    ),
+    "an epoch as a float": (
+        {"until": "float", "at": "bigint"},
+        PERIODS.replace("}", ", moment_in: epoch_millis}"),
+        "the column 'until' of users is of the type float, of which no timestamp",
+    ),
+    "a day as an epoch": (
+        {"until": "date", "at": "timestamp"},
+        PERIODS.replace("}", ", moment_in: epoch_millis}"),
+        "type date, of which no timestamp is read by epoch_millis: write `feeds:"
+        " {users: {moment_in: timestamp}}`",
+    ),
+    "a time as a mark": (
+        {"Gone": "timestamp"},
+        "{kind: current, deleted_when: gone}",
+        "the column 'gone' of users is of the type timestamp, of which no flag is read:"
+        " write what is true of a deleted row, such as `deleted_when: gone is not"
+        " null`",
+    ),
+    "a list as a mark": (
+        {"gone": "array<boolean>"},
+        "{kind: current, deleted_when: not gone}",
+        "array<boolean>, of which no flag is read",
+    ),
+    "a deletion that is a number by its column": (
+        {"gone": "int"},
+        "{kind: current, deleted_when: 'coalesce(gone, 0)'}",
+        "users: 'deleted_when' is of the type number, and must be true or false",
+    ),
+    "a deletion that is a text by its column": (
+        {"Gone": "string"},
+        "{kind: current, deleted_when: 'coalesce(gone, op)'}",
+        "users: 'deleted_when' is of the type string, and must be true or false",
+    ),
+    "a deletion that a text is a part of": (
+        {"gone": "string"},
+        "{kind: current, deleted_when: 'gone or op = 1'}",
+        "users: 'deleted_when' has 'gone' where something true or false must be",
+    ),
+    "a deletion by a function of its own": (
+        {},
+        "{kind: current, deleted_when: 'app.is_gone(op)'}",
+        "'deleted_when' has 'app.is_gone(op)', of which no type is known: write"
+        " `try_cast(app.is_gone(op) as boolean)`",
+    ),
+    "a finished load by its number": (
+        {"state": "int"},
+        "{kind: snapshots, moment: at, complete_when: state}",
+        "users: 'complete_when' is of the type number, and must be true or false",
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("types", "feed", "sentence"), WRONG_TYPES.values(), ids=WRONG_TYPES
 )
 def test_a_type_of_which_nothing_is_read_is_told(types, feed, sentence):
-    columns = columns_with(*(["at", "op"] if feed else [])) | types
     declared = feeds(f"users: {feed}")["users"] if feed else None
+    columns = columns_with(*(declared["names"] if declared else [])) | types
     (said,) = problems_of("users", declared, columns, RAW["users"])
     assert sentence in said
 

@@ -615,6 +615,15 @@ def test_f11_an_epoch_is_a_whole_number_in_any_type(kind, written, first):
     assert (row["date_created"], row["sf_date_created"]) == (at(2), at(2))
 
 
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+@pytest.mark.parametrize("written", ["iso", "epoch_seconds", "epoch_micros"])
+def test_f11_a_typed_time_is_read_by_its_type_whatever_texts_are(kind, written):
+    rows = [member(None, None, date_created=at(2), date_modified=None)]
+    reads = {"reads": {"timestamps": written}}
+    row = one(reads, rows, TEXTS | {"date_created": kind})
+    assert (row["date_created"], row["rejection_reason"]) == (at(2), None)
+
+
 @pytest.mark.parametrize("kind", ["varchar", "bigint", "decimal(20,0)"])
 @pytest.mark.parametrize(
     ("written", "number", "fraction"),
