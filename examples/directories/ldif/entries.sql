@@ -14,6 +14,9 @@ texts as (
         try_cast(
             regexp_extract(content, '\n# numEntries: ([0-9]+)\\s*$', 1) as bigint
         ) as announced,
+        -- RFC 4511, 4.1.9: any result but 0 may have left entries out, such as 4, a size limit.
+        content rlike '\nsearch: [0-9]+\nresult: 0[ \n]'
+        and content not rlike '\nsearch: [0-9]+\nresult: [1-9]' as is_success,
         split(content, '\n\n') as texts
     from exports
 ),
@@ -24,6 +27,7 @@ pieces as (
         announced,
         explode(texts) as text
     from texts
+    where is_success
 ),
 
 entries as (

@@ -43,7 +43,8 @@ links as (
             and listed.member.value = known.directory_key
     where
         listed.member.type is null
-        or concat(listed.member.type, 's') = known.resource_type
+        -- RFC 7643, 8.7.1: `User` and `Group` in any case.
+        or concat(lower(listed.member.type), 's') = lower(known.resource_type)
 ),
 
 loads as (

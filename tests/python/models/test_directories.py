@@ -214,6 +214,25 @@ def test_a_scim_resource_without_an_id_is_rejected(broken):
     ]
 
 
+@pytest.mark.parametrize("spelled", [str, str.lower, str.upper])
+def test_a_scim_member_s_type_is_read_in_any_case(spelled):
+    """RFC 7643, 8.7.1: the type of a member is not `caseExact`."""
+    groups = [
+        group("low", {"value": "ann", "type": spelled("User")}),
+        group("top", {"value": "low", "type": spelled("Group")}, "ben"),
+        # Each is called what it is not.
+        group(
+            "odd",
+            {"value": "ann", "type": spelled("Group")},
+            {"value": "low", "type": spelled("User")},
+        ),
+    ]
+    assert scim(load(PEOPLE, groups)).members() == {
+        "low": {"ann"},
+        "top": {"ann", "ben"},
+    }
+
+
 def test_an_id_that_a_scim_user_and_a_group_have_is_no_member():
     found = scim(load([ANN, BEN], [group("ann", "ben"), group("g", "ann")]))
     assert "g" not in found.members()
@@ -275,13 +294,15 @@ def inside(cn: str) -> str:
     return f" cn={cn},ou=groups,{ORG}"
 
 
-def export(*entries: str, announced: int | None = None) -> str:
+def export(
+    *entries: str, announced: int | None = None, result: str = "0 Success"
+) -> str:
     """Return an export as ldapsearch writes it."""
     count = len(entries) if announced is None else announced
     body = "\n\n".join(f"# an entry\n{each}" for each in entries)
     return (
         f"# extended LDIF\n#\n# LDAPv3\n\n{body}\n\n# search result\nsearch: 2\n"
-        f"result: 0 Success\n\n# numResponses: {count + 1}\n# numEntries: {count}\n"
+        f"result: {result}\n\n# numResponses: {count + 1}\n# numEntries: {count}\n"
     )
 
 
@@ -425,6 +446,36 @@ def test_an_ldif_export_that_is_cut_is_not_read():
     assert ldif(
         whole, more.replace("\n\n# an entry\ndn: cn", "\ndn: cn")
     ).members() == {"g": {"ann"}}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        *("4 Size limit exceeded", "3 Time limit exceeded", "11 Administrative limit"),
+        *("10 Referral", "80 Internal (implementation specific) error"),
+    ],
+)
+def test_an_ldif_export_that_a_limit_cut_deletes_nothing(result):
+    """The last comment counts what came, whatever there is."""
+    whole = export(*SOME, names("g", "ann", "ben"))
+    cut = export(*SOME[:1], names("g", "ann"), result=result)
+    for content in (cut, cut.replace("\n", "\r\n")):
+        assert ldif(whole, content).members() == {"g": {"ann", "ben"}}
+        assert ldif(content).staged("users") == []
+
+
+def test_an_ldif_export_without_its_result_or_with_a_page_that_failed_is_not_read():
+    whole = export(*SOME, names("g", "ann", "ben"))
+    told = "search: 2\nresult: 0 Success\n"
+    more = export(*SOME, names("g", "cleo"))
+    assert ldif(whole, more).members() == {"g": {"cleo"}}
+    pages = more.replace(
+        told, f"{told}\n# search result\nsearch: 3\nresult: 0 Success\n"
+    )
+    assert ldif(whole, pages).members() == {"g": {"cleo"}}
+    # `ldapsearch -L` leaves the result out.
+    for cut in (more.replace(told, ""), pages.replace("3\nresult: 0", "3\nresult: 4")):
+        assert ldif(whole, cut).members() == {"g": {"ann", "ben"}}
 
 
 @pytest.mark.parametrize(
