@@ -239,7 +239,10 @@ with written as (
 {{ secure_datasets._snapshot_steps(feed, read_id) }}
 {%- elif feed.kind == 'periods' %},
 
-{{ secure_datasets._begun_step() }},
+{%- if feed.open_holds %}
+{{ secure_datasets._restored_steps(read_id, (table.columns | list + beside + ['feed_valid_to', 'feed_is_endless'])) }},
+{% endif %}
+{{ secure_datasets._begun_step('restored' if feed.open_holds else 'written') }},
 
 {{ secure_datasets._period_steps(read_id) }}
 {%- endif %}
@@ -369,12 +372,59 @@ gone as (
 {%- endmacro %}
 
 
+{#
+    The steps for periods whose open one holds now: if it began before the last end of its id, it begins
+    right after that end. The open period holds only if no open one says that the row is deleted.
+#}
+{% macro _restored_steps(read_id, columns) -%}
+{%- set until = secure_datasets.read_value(secure_datasets.trimmed_text('feed_valid_to'), 'timestamp') -%}
+measured as (
+
+    select
+        *,
+        {{ read_id }} as feed_id,
+        unix_micros({{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }}) as feed_since,
+        unix_micros({{ until }}) as feed_ends,
+        {{ secure_datasets.trimmed_text('feed_valid_to') }} is null
+        or feed_is_endless
+        or coalesce({{ until }} > current_timestamp(), false) as feed_is_open
+    from written
+
+),
+
+compared as (
+
+    select
+        *,
+        max(case when not feed_is_open then greatest(feed_since, feed_ends) end) over (partition by feed_id) as last_end,
+        max(case when feed_is_open then feed_since end) over (partition by feed_id) as last_open,
+        bool_or(feed_is_open and feed_is_deleted) over (partition by feed_id) as is_gone
+    from measured
+
+),
+
+restored as (
+
+    select
+        {%- for column in columns %}
+        {{ "case
+            when feed_is_open and not is_gone and feed_since = last_open and feed_since < last_end
+                then " ~ secure_datasets.utc_text('timestamp_micros(last_end + 1)') ~ "
+            else sf_date_created
+        end as sf_date_created" if column == 'sf_date_created' else column }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from compared
+
+)
+{%- endmacro %}
+
+
 {# The step for periods that drops a period whose beginning is after the run. #}
-{% macro _begun_step() -%}
+{% macro _begun_step(periods) -%}
 begun as (
 
     select *
-    from written
+    from {{ periods }}
     where coalesce({{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }} <= current_timestamp(), true)
 
 )
@@ -424,7 +474,10 @@ gone as (
     where
         gone_at is not null
         and not feed_is_endless and coalesce(feed_until <= current_timestamp(), true)
-        and (next_from is null or next_from > unix_micros(feed_until) + 1000)
+        and (
+            next_from is null
+            or (next_from > unix_micros(feed_until) + 1000 and coalesce(next_from > unix_micros(feed_from) + 1000, true))
+        )
 
 )
 {%- endmacro %}

@@ -20,6 +20,7 @@ ROLES = "secure_datasets.role_permissions"
 RAW = "replica"
 # What DuckDB calls Spark's types.
 SPARK = {"varchar": "string", "timestamptz": "timestamp", "timestamp": "timestamp_ntz"}
+SPARK |= {"integer": "int", "blob": "binary"}
 SOME_MOMENT = "'2000-01-01 00:00:00Z'"
 Rows = Iterable[Mapping[str, Any]]
 

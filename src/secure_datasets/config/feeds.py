@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
-from secure_datasets.config.schema import Entry, Text, key, wrong
+from secure_datasets.config.schema import Entry, Flag, Text, key, wrong
 from secure_datasets.sql import expressions, inference, spelling
 from secure_datasets.sql import function_calls as calls
 from secure_datasets.sql.expressions import Expression, ExpressionProblem, Scope
@@ -27,6 +27,7 @@ KINDS = ("appended", "log", "snapshots", "current", "periods")
 TIMESTAMP, POSITION = "timestamp", "position"
 EPOCHS = ("epoch_seconds", "epoch_millis", "epoch_micros")
 LOADED = "sf_date_created"
+PERIOD_KEYS = ("valid_from", "valid_to", "open_holds")
 EXPRESSIONS = ("deleted_when", "before_when", "complete_when")
 # The columns with the limits of a right's time.
 LIMITS = ("valid_from", "valid_until")
@@ -70,6 +71,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "kind": "periods",
         "valid_from": "dbt_valid_from",
         "valid_to": "dbt_valid_to",
+        # dbt_valid_from is the row's own `updated_at`, a deletion's end dbt's clock.
+        "open_holds": True,
     },
     "snowflake_stream": {
         "kind": "log",
@@ -191,6 +194,11 @@ class Feed(Entry):
     valid_to: Column = key(
         "Where a period ends; null, or the year 9999 or later, while it has no end.",
         None,
+    )
+    open_holds: Flag = key(
+        "Whether a period without an end holds now even if it began before the last"
+        " end of its id, as dbt snapshots write a row that came back.",
+        False,
     )
     columns: Annotated[dict[str, str | None], BeforeValidator(_columns)] = key(
         "What columns are called in the raw table; null where it has none.", {}
@@ -397,7 +405,7 @@ def _check_kind(name: str, feed: Feed) -> None:
         needs(["valid_from", "valid_to"], f"{called} has periods")
         has_no(["moment"], f"{called}: a period begins at 'valid_from'")
     else:
-        has_no(["valid_from", "valid_to"], f"{called}, which has no periods")
+        has_no(PERIOD_KEYS, f"{called}, which has no periods")
     if feed.kind == "current":
         has_no(["moment"], f"{called}: it holds one moment, the present one")
     _check_moment(name, feed)
@@ -530,6 +538,7 @@ def _as_macros_have_it(name: str, feed: Feed, table: Mapping[str, Any]) -> dict:
         "moment_in": feed.moment_in,
         "positions": positions,
         "valid_to": feed.valid_to,
+        "open_holds": feed.open_holds,
         "deletes": bool(feed.deleted_when) or feed.kind in ("snapshots", "periods"),
         "has_history": feed.kind != "current",
         "sources": sources,

@@ -87,6 +87,35 @@ def test_f1_a_deletion_without_an_id_that_can_be_read_is_rejected():
     }
 
 
+TESTS = dict.fromkeys(TABLES["tests"], "varchar")
+TEST = {"id": "1", "project_id": "5", "name": "No orphans", "is_active": "true"}
+KEPT = TEST | {"id": "2", "sf_date_created": day(2)}
+DELETED = {
+    "log, the key alone": (LOG, [TEST | {"op": "c", "at": day(1)}, gone(day(2))]),
+    "log, the whole row": (LOG, [TEST | {"op": "d", "at": day(2)}]),
+    "appended": ({"deleted_when": "op = 'd'"}, [TEST | {"op": "d"}]),
+    "current": ({"kind": "current", "deleted_when": "op = 'd'"}, [TEST | {"op": "d"}]),
+    "periods": (
+        {"kind": "periods", "valid_from": "at", "valid_to": "pos"},
+        [TEST | {"at": day(1), "pos": day(2)}],
+    ),
+    "snapshots": (
+        {"kind": "snapshots", "moment": "sf_date_created"},
+        [TEST | {"sf_date_created": day(1)}, KEPT],
+    ),
+}
+
+
+@pytest.mark.parametrize(("feed", "rows"), DELETED.values(), ids=DELETED)
+def test_f1_f8_what_a_deleted_test_named_is_null_in_each_kind(feed, rows):
+    """So its executions have no project: `current` without a mark has nothing left."""
+    sandbox = FeedSandbox({"tests": feed})
+    sandbox.deliver("tests", TESTS | CHANGES, rows)
+    (row,) = (row for row in sandbox.staged("tests") if row["test_id"] == 1)
+    assert (row["is_deleted"], row["is_live"]) == (True, False)
+    assert (row["project_id"], row["name"]) == (None, None)
+
+
 @pytest.mark.parametrize("flag", [None, "", "maybe", "yes", "true", "1"])
 def test_an_unreadable_deletion_mark_counts_as_deleted(flag):
     feed = {"kind": "current", "deleted_when": "gone"}

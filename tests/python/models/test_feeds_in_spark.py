@@ -7,7 +7,7 @@ from operator import itemgetter
 
 import pytest
 from feed_sandbox import RAW, ROLES, SPARK, FeedSandbox
-from loader_tables import LOADERS
+from loader_tables import LOADERS, hour
 from oracle.contract import ROLE_PERMISSIONS, TABLES
 from pipeline import session_settings
 from random_lives import KINDS, Tellers, day, random_life
@@ -63,6 +63,37 @@ def test_f10_a_loader_s_table_is_staged_so_in_spark(spark, name, zone, ansi):
     # A moment of a loader is in UTC whatever the session's zone.
     with session_settings(spark, zone, ansi):
         assert stage(spark, sandbox, "users", loader.types, loader.rows) == wanted
+
+
+@pytest.mark.parametrize(("zone", "ansi"), ZONES)
+def test_f3_a_row_that_came_back_to_a_snapshot_is_staged_so_in_spark(spark, zone, ansi):
+    loader = LOADERS["dbt_snapshot"]()
+    versions = [(2, 5, False), (5, 1, True), (1, None, False)]
+    rows = [
+        {"id": 1, "is_active": True, "dbt_is_deleted": str(gone)}
+        | {"dbt_valid_from": hour(start), "dbt_valid_to": end and hour(end)}
+        for start, end, gone in versions
+    ]
+    sandbox = FeedSandbox({"users": loader.feed})
+    sandbox.deliver("users", loader.types, rows)
+    wanted = in_order("users", sandbox.staged("users"))
+    assert [row["is_live"] for row in wanted] == ["True"]
+    with session_settings(spark, zone, ansi):
+        assert stage(spark, sandbox, "users", loader.types, rows) == wanted
+
+
+@pytest.mark.parametrize(("zone", "ansi"), ZONES)
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+def test_f11_a_typed_time_is_read_by_its_type_in_spark(spark, kind, zone, ansi):
+    types = dict.fromkeys(TABLES[MEMBERS], "varchar") | {"date_created": kind}
+    zoned = "2026-03-02 00:00:00" + "+00" * (kind == "timestamptz")
+    rows = [{"id": "1", "user_group_id": "5", "user_id": "8", "date_created": zoned}]
+    sandbox = FeedSandbox({MEMBERS: {"reads": {"timestamps": "epoch_millis"}}})
+    sandbox.deliver(MEMBERS, types, rows)
+    wanted = in_order(MEMBERS, sandbox.staged(MEMBERS))
+    assert wanted[0]["date_created"] == "2026-03-02 00:00:00"
+    with session_settings(spark, zone, ansi):
+        assert stage(spark, sandbox, MEMBERS, types, rows) == wanted
 
 
 @pytest.mark.parametrize("kind", KINDS)
