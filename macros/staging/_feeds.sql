@@ -474,10 +474,7 @@ gone as (
     where
         gone_at is not null
         and not feed_is_endless and coalesce(feed_until <= current_timestamp(), true)
-        and (
-            next_from is null
-            or (next_from > unix_micros(feed_until) + 1000 and coalesce(next_from > unix_micros(feed_from) + 1000, true))
-        )
+        and (next_from is null or (next_from > unix_micros(feed_until) + 1000 and coalesce(next_from > unix_micros(feed_from) + 1000, true)))
 
 )
 {%- endmacro %}
