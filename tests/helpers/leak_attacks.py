@@ -2,6 +2,86 @@
 
 # Over the relations of `leak_cases.py`, a query a paragraph: all must be findings.
 ATTACKS = """\
+select user_id, job_id from s.jobs j where (j.user_id, j.job_id) not in (select
+r.user_id, r.job_id from s.runs r)
+
+select user_id, job_id from s.jobs j where (j.user_id, j.job_id) not in (select
+r.user_id, r.job_id from s.runs r) and j.job_id is not null
+
+select user_id, job_id from s.jobs j where (j.actor_user_id, j.job_id) not in (select
+r.user_id, r.job_id from s.runs r) and j.user_id is not null
+
+select user_id, job_id from s.jobs j where (j.user_id, j.job_id) not in (select
+r.job_id, r.user_id from s.runs r) and j.user_id is not null and j.job_id is not null
+
+select j.user_id, (select sum(x.n) from (select r.job_id, count(*) n from s.runs r where
+r.team_id = j.team_id group by r.job_id) x) t from s.jobs j
+
+select j.user_id, (select sum(x.n) from (select r.job_id, count(*) n from s.runs r where
+r.user_id = r.user_id group by r.job_id) x) t from s.jobs j
+
+select j.user_id, (select sum(x.n) from (select r.job_id n from s.runs r where r.user_id
+= j.user_id) x join s.jobs k on k.job_id = x.n) t from s.jobs j
+
+select j.user_id, (select sum(x.n) from (select j.user_id u, r.job_id n from s.runs r) x
+where x.u = j.user_id) t from s.jobs j
+
+select j.user_id, (select max(x.job_id) from (select r.job_id from s.runs r where
+r.user_id = j.user_id union all select k.job_id from s.jobs k) x) t from s.jobs j
+
+select p.user_id, (select sum(x.n) from (select count(*) n from s.runs r where r.user_id
+= p.team_id) x) t from s.people p
+
+select p.user_id, (select sum(x.n) from (select count(*) n from s.runs r where r.user_id
+= p.team_id) x) t, (select sum(x.n) from (select count(*) n from s.runs r where
+r.user_id = p.user_id) x) t2 from s.people p
+
+select x.user_id, x.job_id from s.jobs j join (select r.user_id, r.job_id from s.runs r
+where r.user_id = j.user_id) x on true
+
+select p.user_id, l.n from s.people p, lateral (select x.n from (select max(r.job_id) n
+from s.runs r where r.user_id = p.team_id) x) l
+
+select j.user_id, l.n from s.jobs j, lateral (select x.n from (select max(r.job_id) n
+from s.runs r where r.user_id = j.team_id) x) l
+
+select j.user_id, (select sum(x.n) from (select r.job_id n from s.runs r, s.people j
+where r.user_id = j.user_id) x) t from s.jobs j
+
+select j.user_id, (select max(x.n) from (select r.job_id n from s.runs r left join
+s.people p on r.user_id = j.user_id) x) t from s.jobs j
+
+select j.user_id, (select max(x.n) from s.people p join (select r.job_id n, r.user_id
+from s.runs r where r.user_id = p.user_id) x on true) t from s.jobs j
+
+select coalesce(a.user_id, b.user_id, c.user_id) as user_id, a.job_id from s.jobs a full
+join s.runs b on a.user_id = b.user_id full join s.jobs c on coalesce(a.user_id,
+b.user_id) = c.team_id
+
+select coalesce(a.user_id, b.user_id, c.team_id) as user_id, a.job_id from s.jobs a full
+join s.runs b on a.user_id = b.user_id full join s.people c on coalesce(a.user_id,
+b.user_id) = c.user_id
+
+select coalesce(a.user_id, b.user_id) as user_id, c.job_id from s.jobs a full join
+s.runs b on a.user_id = b.user_id full join s.jobs c on coalesce(a.user_id, b.user_id) =
+c.user_id
+
+select coalesce(a.user_id, c.user_id) as user_id, b.job_id from s.jobs a full join
+s.runs b on a.user_id = b.user_id full join s.jobs c on coalesce(a.user_id, b.user_id) =
+c.user_id
+
+select coalesce(a.user_id, b.user_id, c.user_id) as user_id, c.job_id, b.team_id from
+s.jobs a full join s.runs b on a.team_id = b.team_id full join s.jobs c on
+coalesce(a.user_id, b.user_id) = c.user_id
+
+select coalesce(a.user_id, b.user_id, c.user_id) as user_id, b.job_id j, c.job_id from
+s.jobs a left join s.runs b on a.user_id = b.user_id full join s.jobs c on b.user_id =
+c.user_id and a.team_id = c.actor_user_id full join s.runs d on d.team_id = b.team_id
+
+select coalesce(a.actor_user_id, b.user_id, c.user_id) as user_id, b.job_id from s.jobs
+a full join s.runs b on a.user_id = b.user_id full join s.jobs c on coalesce(a.user_id,
+b.user_id) = c.user_id
+
 select user_id, (select max(j2.job_id) from s.jobs j2 where j2.user_id = user_id) m
 from s.jobs
 
@@ -480,6 +560,50 @@ in (j.user_id))
 
 # Models that leak nothing: none of them may be a finding.
 CLEAN = """\
+select user_id, job_id from s.jobs j where (j.user_id, j.job_id) not in (select
+r.user_id, r.job_id from s.runs r) and j.user_id is not null
+
+select user_id, job_id from s.jobs j where (j.job_id, j.user_id) not in (select
+r.job_id, r.user_id from s.runs r) and j.user_id > 0
+
+select j.user_id, (select sum(x.n) from (select r.job_id, count(*) n from s.runs r where
+r.user_id = j.user_id group by r.job_id) x) t from s.jobs j
+
+select j.user_id, (select max(x.job_id) from (select r.job_id from s.runs r where
+r.user_id = j.user_id union all select k.job_id from s.jobs k where k.user_id =
+j.user_id) x) t from s.jobs j
+
+select j.user_id, (select max(x.n) from (select r.job_id n from s.runs r where r.user_id
+= j.user_id) x join s.people p on p.team_id = x.n) t from s.jobs j
+
+select p.user_id, (select sum(x.n) from (select count(*) n from s.runs r where r.user_id
+= p.user_id) x) t from s.people p
+
+select j.user_id from s.jobs j where exists (select 1 from (select * from s.runs r where
+r.user_id = j.user_id) x where x.job_id = j.job_id)
+
+select coalesce(a.user_id, b.user_id, c.user_id) as user_id, a.n, b.m, c.k from (select
+user_id, count(*) n from s.jobs group by 1) a full join (select user_id, count(*) m from
+s.runs group by 1) b on a.user_id = b.user_id full join (select user_id, max(job_id) k
+from s.jobs group by 1) c on coalesce(a.user_id, b.user_id) = c.user_id
+
+select coalesce(coalesce(a.user_id, b.user_id), c.user_id) as user_id, a.job_id from
+s.jobs a full join s.runs b on a.user_id = b.user_id full join s.jobs c on
+coalesce(b.user_id, a.user_id) = c.user_id
+
+select coalesce(c.user_id, a.user_id, b.user_id) as user_id, a.job_id from s.jobs a full
+join s.runs b on a.user_id = b.user_id left join s.jobs c on coalesce(a.user_id,
+b.user_id) = c.user_id
+
+select coalesce(a.user_id, b.user_id, c.user_id) as user_id, a.job_id from s.jobs a full
+join s.runs b on a.user_id = b.user_id right join s.jobs c on coalesce(a.user_id,
+b.user_id) = c.user_id
+
+select coalesce(a.user_id, b.user_id, c.user_id, d.user_id) as user_id, a.job_id,
+d.team_id from s.jobs a full join s.runs b on a.user_id = b.user_id full join s.jobs c
+on coalesce(a.user_id, b.user_id) = c.user_id full join s.runs d on coalesce(a.user_id,
+b.user_id, c.user_id) = d.user_id
+
 select /*+ repartition(3) */ user_id, job_id from s.jobs
 
 select user_id, job_id from s.jobs order by all

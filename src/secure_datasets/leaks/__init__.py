@@ -4,6 +4,7 @@
 - ``detector`` judges all models
 - ``graph`` takes the models from dbt
 - ``texts`` compiles them
+- ``writers`` says which texts may write rows
 - ``python`` reads Python models
 - ``audience`` lists the product's relations for administrators
 """

@@ -50,6 +50,7 @@ from secure_datasets.leaks.texts import (
     OF_THE_COMMAND,
     Texts,
 )
+from secure_datasets.leaks.writers import RUNS_A_QUERY, may_write
 from secure_datasets.sql.expressions import FILE_FORMATS
 
 CONFIG = "secure_datasets_config"
@@ -63,8 +64,13 @@ KNOWN_MATERIALIZATIONS = (
 KNOWN_STRATEGIES = ("timestamp", "check")
 # The packages with known macros for relations.
 KNOWN_PACKAGES = {"dbt", "dbt_spark", ADAPTER, PACKAGE}
+BY_COMMAND = "its configuration depends on the command"
 REFUSALS = (OF_ROWS, OF_RELATIONS, OF_THE_ADAPTER, OF_THE_COMMAND)
 PREFIXES = ("default__", "spark__", "secure_spark__")
+# The keys of an entry in a YAML file that make further nodes.
+OF_TESTS = {"data_tests", "tests"}
+# The modules of a template without a clock.
+CLOCKLESS = {"itertools", "pytz", "re"}
 NAME_OF_COLUMN = re.compile(r"\w+|`[^`]+`")
 _compiling = threading.local()
 _lock = threading.Lock()
@@ -139,7 +145,9 @@ class Graph:
         for key, source in self.manifest.sources.items():
             relation = _relation(source.schema, source.identifier)
             if not self.is_of_no_model(relation):
-                models[key] = Model(source.name, relation)
+                names = self.commands_asked(_named_in(self.entries_of_source(source)))
+                told = f"{BY_COMMAND}: {', '.join(names)}" if names else None
+                models[key] = Model(source.name, relation, unproven=told)
         models |= {node.unique_id: self.function(node) for node in self.functions()}
         models |= dict(self.only_texts(protected))
         models |= dict(self.hooks_of_runs())
@@ -303,9 +311,20 @@ class Graph:
             except Exception as error:
                 # Errors that are no refusals do not concern rows.
                 reason = _why_not_compiled(error)
-                if reason.startswith(REFUSALS):
+                if reason.startswith(REFUSALS) and self.may_write(node):
                     return reason
         return None
+
+    def may_write(self, node: ManifestSQLNode) -> bool:
+        """Whether the text of a node may write rows, by whatever command it runs."""
+        macros: dict[str, list[str]] = {}
+        for macro in self.manifest.macros.values():
+            if (macro.package_name, macro.name) == ("dbt", RUNS_A_QUERY):
+                continue
+            for name in (macro.name, _without_prefix(macro.name)):
+                macros.setdefault(name, []).append(macro.macro_sql)
+        packages = {macro.package_name for macro in self.manifest.macros.values()}
+        return may_write(node.raw_code, macros, packages)
 
     def ways(self, node: ManifestSQLNode) -> tuple[bool, ...]:
         """Return the possible results of is_incremental() for a node."""
@@ -319,7 +338,7 @@ class Graph:
     def why_unproven(self, node: ManifestSQLNode) -> str | None:
         """Return why a node's rows may differ from its text's; none if they can't."""
         if names := self.commands_in_config(node):
-            return f"its configuration depends on the command: {', '.join(names)}"
+            return f"{BY_COMMAND}: {', '.join(names)}"
         materialized = node.config.materialized
         if node.resource_type != "seed" and materialized not in KNOWN_MATERIALIZATIONS:
             return f"its materialization {materialized} is not known here"
@@ -386,7 +405,7 @@ class Graph:
         unproven = "it is a function, which its readers call with what they like"
         reads = tuple(self.reads_of(node.depends_on.nodes))
         if names := self.commands_in_config(node):
-            told = f"its configuration depends on the command: {', '.join(names)}"
+            told = f"{BY_COMMAND}: {', '.join(names)}"
             return Model(node.name, None, (), reads, told)
         if reason := self.why_hooks_are_unproven(node):
             return Model(node.name, None, (), reads, reason)
@@ -447,16 +466,30 @@ class Graph:
     def commands_in_config(self, node: ManifestSQLNode) -> list[str]:
         """Return the names of the command in the configuration of a node."""
         # Hooks are rendered when they run, and checked separately.
-        names = _named_in(
-            {
-                key: value
-                for key, value in node.unrendered_config.items()
-                if key.replace("-", "_") not in ("pre_hook", "post_hook")
-            }
-        )
+        names = _named_in(_without_hooks(node.unrendered_config))
+        for entry in self.entries_of(_kind_of(node), node.name):
+            names |= _named_in(_without_hooks(entry))
         if node.resource_type != "seed" and node.language == "sql":
             names |= _named_in_configs(node.raw_code)
         return self.commands_asked(names)
+
+    def entries_of(self, kind: str, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the entries of a name in the YAML files, as they are written."""
+        # dbt keeps no other trace of the names in them.
+        for file in self.manifest.files.values():
+            written = getattr(file, "dict_from_yaml", None) or {}
+            for entry in written.get(kind) or []:
+                if entry.get("name") == name:
+                    yield entry
+
+    def entries_of_source(self, source: Any) -> list[Any]:
+        """Return the entries of a source and of its table in the YAML files."""
+        found: list[Any] = []
+        for entry in self.entries_of("sources", source.source_name):
+            found.append({**_without_hooks(entry), "tables": None})
+            tables = entry.get("tables") or []
+            found += [_without_hooks(t) for t in tables if t.get("name") == source.name]
+        return found
 
     def commands_asked(self, names: set[str]) -> list[str]:
         """Return the names of the command among names, or in macros that they call."""
@@ -472,7 +505,7 @@ class Graph:
                 )
             )
             names |= called
-        return sorted(names & {*COMMAND, "adapter", "builtins", "context"})
+        return sorted(names & {*COMMAND, "adapter", "builtins", "context", "modules"})
 
     def config_by_command(self) -> Iterator[tuple[str, Model]]:
         """Yield the config itself, if the protected rows depend on the command."""
@@ -525,6 +558,28 @@ class Graph:
         return None
 
 
+def _kind_of(node: ManifestSQLNode) -> str:
+    """Return the key of a YAML file with the entries of nodes like this one."""
+    return "data_tests" if node.resource_type == "test" else f"{node.resource_type}s"
+
+
+def _without_hooks(entry: Any) -> Any:
+    """Return a configuration without its hooks and tests.
+
+    Hooks are rendered when they run, and tests are nodes: both are checked separately.
+    """
+    if isinstance(entry, list):
+        return [_without_hooks(part) for part in entry]
+    if not isinstance(entry, dict):
+        return entry
+    without = {"pre_hook", "post_hook", *OF_TESTS}
+    return {
+        key: _without_hooks(value)
+        for key, value in entry.items()
+        if str(key).replace("-", "_") not in without
+    }
+
+
 def _why_not_compiled(error: Exception) -> str:
     """Return the reason why the text of a model or hook is unknown."""
     lines = [line.strip() for line in str(error).splitlines()]
@@ -557,13 +612,17 @@ def _named_in(value: Any) -> set[str]:
 
 
 def _names(part: nodes.Node) -> set[str]:
-    """Return the names in a template; `adapter` only if more than its text is used."""
+    """Return the names in a template.
+
+    `adapter` only if more than its text is used, `modules` only if one has a clock.
+    """
+    harmless = {"adapter": OF_TEXTS, "modules": CLOCKLESS}
     asked = _all(part, nodes.Getattr)
-    of_text = {id(each.node) for each in asked if each.attr in OF_TEXTS}
+    attributes = {id(each.node): each.attr for each in asked}
     return {
         name.name
         for name in _all(part, nodes.Name)
-        if name.name != "adapter" or id(name) not in of_text
+        if attributes.get(id(name)) not in harmless.get(name.name, ())
     }
 
 

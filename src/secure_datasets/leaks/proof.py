@@ -318,7 +318,7 @@ class Scope:
         if isinstance(node, exp.Cast) and _keeps_apart(node, is_compared):
             return self.ref_of(node.this, is_compared)
         if isinstance(node, exp.Coalesce):
-            found = [self.ref_of(part) for part in (node.this, *node.expressions)]
+            found = [self.ref_of(part) for part in _choices_of(node)]
             refs = frozenset(ref for scope, ref in filter(None, found) if scope is self)
             if None not in found and refs in self.coalesced:
                 return self, self.coalesced[refs]
@@ -387,6 +387,16 @@ def _value_of(node: exp.Subquery) -> exp.Expression | None:
         return None
     has_more = any(v for name, v in select.args.items() if name != "expressions" and v)
     return None if has_more else select.expressions[0]
+
+
+def _choices_of(node: exp.Coalesce) -> Iterator[exp.Expression]:
+    """Yield the arguments of a coalesce(), and of those within it in their place."""
+    for part in (node.this, *node.expressions):
+        inner = part.unnest()
+        if isinstance(inner, exp.Coalesce):
+            yield from _choices_of(inner)
+        else:
+            yield part
 
 
 def _is_bare_relation(node: exp.Expression) -> bool:
@@ -698,7 +708,8 @@ class Query:
             if node.db and not node.alias and not node.args.get("pivots"):
                 scope.relations[name] = _relation(node)
         elif isinstance(node, (exp.Subquery, exp.Values)):
-            rows = self.rows(node, ctes)
+            # It sees no relation beside it, but the outer row of a subquery.
+            rows = self.rows(node, ctes, scope.outer)
         elif isinstance(node, exp.Lateral):
             _known_parts(node)
             if isinstance(node.this, exp.Subquery):
@@ -847,10 +858,17 @@ class Query:
         scope.problem = scope.problem or rows.problem
         # For two equal keys, the key that their coalesce() equals.
         either = {frozenset(pair): pair[way == "RIGHT"] for pair in both}
-        if way in ("RIGHT", "FULL"):
-            scope.coalesced = {}
         if way == "FULL":
             either = {pair: ("", "/".join(sum(sorted(pair), ()))) for pair in either}
+        # What equals one key of a pair, a coalesce() of it and the other equals both.
+        either |= {
+            refs | (pair - {ref}): key
+            for pair, key in either.items()
+            for refs, ref in scope.coalesced.items()
+            if ref in pair
+        }
+        if way in ("RIGHT", "FULL"):
+            scope.coalesced = {}
         # An equal key is needed between two protected sides, and also if a user's rows
         # decide which rows of an open side remain.
         is_met = both or not (
@@ -961,13 +979,13 @@ class Query:
             self.scan(value, scope, ctes)
         if len(values) != len(rows.columns):
             return False
-        if is_not and (len(values) > 1 or not self.is_never_null(values[0], scope)):
-            # `null not in (...)` is true only if the subquery has no row of any user.
-            return False
         looked_up = [
             ref[1]
             for value, column in zip(values, rows.columns, strict=True)
             if column in rows.keys and not rows.is_inexact(column)
+            # `null not in (...)` is true only if the subquery has no row of any user.
+            # Another user's id is unequal, whatever stands beside it.
+            if not is_not or self.is_never_null(value, scope)
             if (ref := scope.ref_of(value)) and ref[0] is scope
         ]
         if scope.reads:

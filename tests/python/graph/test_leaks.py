@@ -70,6 +70,7 @@ HANDMADE = "".join(
         keys: {{team_id: team_id}}
 """
     for name, base in {
+        "asking": "base_that_asks",
         "by_command": "base_with_hooks_by_command",
         "handmade": "all_jobs",
         "copied_out": "base_that_is_copied_out",
@@ -210,6 +211,9 @@ MODELS: dict[str, str] = {
     f" {{% endif %}}') }}}} select job_id, user_id from {PER_USER}",
     "may_be_disabled": "{{ config(enabled=flags.WHICH != 'compile') }}"
     f" select job_id from {PER_USER}",
+    "documented_by_command": f"select job_id, user_id from {PER_USER}",
+    "documented_by_a_variable": f"select job_id, user_id from {PER_USER}",
+    "disabled_where_documented": f"select job_id from {PER_USER}",
     "is_disabled": f"{{{{ config(enabled=false) }}}} select job_id from {PER_USER}",
     "base_with_hooks_by_command": "{% set hook = 'create table t as select 1' %}"
     "{{ config(post_hook=hook if flags.WHICH == 'run' else []) }}"
@@ -266,6 +270,12 @@ MODELS: dict[str, str] = {
     " select day as job_id, day as team_id from {{ source('calendar', 'days') }}",
     "vw_secure_dataset_only_text": f"{VIEW}"
     "{{ secure_datasets.secure_dataset('only_text') }}",
+    # It asks for rows, and for the command, but writes none whatever the command is.
+    "base_that_asks": "{% set asked %}select max(job_id) as n from"
+    " {{ ref('all_jobs') }}{% endset %}"
+    "{% set n = run_query(asked) if flags.WHICH == 'run' %}"
+    "{% if is_incremental() %}{% endif %}"
+    f" select job_id, team_id from {ALL}",
     "base_that_writes": "{% if execute %}{% do run_query('create table open_jobs as"
     f" select 1') %}}{{% endif %}} select job_id, team_id from {ALL}",
     "reads_the_leaks": "select {% if secure_datasets.find_leaks() %}job_id"
@@ -305,6 +315,9 @@ MODELS: dict[str, str] = {
             "the_builtins": "builtins['flags'].WHICH == 'run'",
             "the_adapter": "adapter.config.args.which == 'run'",
             "a_dispatched_macro": "adapter.dispatch('counted')()",
+            "the_clock": "modules.datetime.datetime.now().hour == 3",
+            "the_clock_by_name": "modules['datetime'].date.today().day == 3",
+            "a_pattern": "modules.re.match('a', 'a')",
         }.items()
     },
     "configured_by_a_variable": "{% set f = context %}{{ config(tags=['a'] if"
@@ -465,6 +478,11 @@ SOURCES = {
     "sources": [
         {"name": "repository", "schema": "raw", "tables": [{"name": "users"}]},
         {"name": "calendar", "schema": "calendar", "tables": [{"name": "days"}]},
+        {
+            "name": "by_command",
+            "schema": "{{ 'a' if flags.WHICH == 'compile' else 'b' }}",
+            "tables": [{"name": "rows_by_command"}],
+        },
         *(
             {"name": name, "schema": schema, "tables": [table]}
             for name, (schema, table) in OWN_RELATIONS.items()
@@ -537,6 +555,23 @@ DOCUMENTED = {
             ],
         },
         {
+            "name": "documented_by_command",
+            "config": {
+                "materialized": "{{ 'view' if flags.WHICH == 'compile' else 'table' }}"
+            },
+            "data_tests": [
+                {"unique": {"arguments": {"column_name": "{{ flags.WHICH }}"}}}
+            ],
+        },
+        {
+            "name": "disabled_where_documented",
+            "config": {"enabled": "{{ flags.WHICH != 'compile' }}"},
+        },
+        {
+            "name": "documented_by_a_variable",
+            "config": {"materialized": "{{ var('a_variable', 'view') }}"},
+        },
+        {
             "name": "int_user_group_ancestors",
             "config": {"post_hook": "grant select on table {{ this }} to owners"},
         },
@@ -577,7 +612,8 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             *("takes_the_columns_of_a_relation", "vw_secure_dataset_only_text"),
             *("merges_by_either_in_brackets", "clusters_by_a_column"),
             *("versioned.v1", "versioned.v2", "function_of_a_grant"),
-            "configured_by_a_dispatched_macro",
+            *("configured_by_a_dispatched_macro", "configured_by_a_pattern"),
+            *("base_that_asks", "documented_by_a_variable"),
         )
     },
     **{
@@ -611,7 +647,10 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
         f"configured_by_{name}": {
             (UNPROVEN, over(JOBS, f"configured_by_{name}"), "its configuration depends")
         }
-        for name in ("the_context", "the_builtins", "the_adapter", "a_variable")
+        for name in (
+            *("the_context", "the_builtins", "the_adapter", "a_variable"),
+            *("the_clock", "the_clock_by_name"),
+        )
     },
     "a_snapshot_in_another_way": {
         (UNPROVEN, over(JOBS, "a_snapshot_in_another_way"), "its strategy mine is not")
@@ -673,6 +712,15 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     },
     "writes_when_it_is_incremental": {
         (UNPROVEN, over(JOBS, "writes_when_it_is_incremental"), "its hook may write")
+    },
+    "documented_by_command": {
+        (UNPROVEN, over(JOBS, "documented_by_command"), "its configuration depends")
+    },
+    "disabled_where_documented": {
+        (UNPROVEN, "unknown > disabled_where_documented", "it depends on the command")
+    },
+    "rows_by_command": {
+        (UNPROVEN, "unknown > rows_by_command", "its configuration depends")
     },
     "may_be_disabled": {
         (UNPROVEN, "unknown > may_be_disabled", "it depends on the command whether")
