@@ -28,7 +28,7 @@
         {%- if begun.kept -%}
             describe table {{ begun.kept }}
         {%- elif model['language'] == 'python' -%}
-            {{ write_python_version(begun.version, compiled_code, begun.folders, begun.files) }}
+            {{ write_python_version(adapter.table_of(begun.version), compiled_code, begun.folders, begun.files) }}
         {%- elif begun.folders -%}
             {{ _version_in_folders(begun.version, compiled_code, begun.folders) }}
         {%- else -%}
