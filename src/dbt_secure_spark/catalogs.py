@@ -10,7 +10,7 @@ runs note.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
@@ -136,7 +136,7 @@ def check_file_formats(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
         )
 
 
-def _told(formats: Mapping[str, str], is_meant: Any) -> str:
+def _told(formats: Mapping[str, str], is_meant: Callable[[str], bool]) -> str:
     """Name the first node whose format is meant, and the number of the others."""
     found = sorted(name for name, kind in formats.items() if is_meant(kind))
     more = f" and {len(found) - 1} more" if found[1:] else ""

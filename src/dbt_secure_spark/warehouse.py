@@ -16,8 +16,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
@@ -25,6 +27,7 @@ from dbt_secure_spark.session import disk_told, start_session
 from dbt_secure_spark.submission import has_session, session_parameters
 from dbt_secure_spark.versions import VERSION, rows_of, tables_in, versions_catalog
 
+logger = AdapterLogger("Spark")
 CLAIM = "_claimed_by"
 CLAIM_TABLE = "claimed_by"
 URL = "javax.jdo.option.ConnectionURL"
@@ -242,7 +245,17 @@ def remove_folders(adapter: SparkAdapter, schemas: list[str], runs: list[str]) -
         tables = set(tables_in(adapter, schema))
         place = described(adapter, f"{catalog}.{schema}" if catalog else schema)
         path = spark._jvm.org.apache.hadoop.fs.Path(place["Location"])
-        file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+        try:
+            file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+        except Py4JJavaError as failure:
+            # A catalog of Iceberg's may read and write files by itself.
+            if not catalog:
+                raise
+            logger.warning(
+                f"Spark can't reach {place['Location']}, where a killed run may leave"
+                f" files of no table: {failure.java_exception.toString()}"
+            )
+            continue
         found = file_system.listStatus(path) if file_system.exists(path) else ()
         for status in found:
             name = status.getPath().getName()
