@@ -24,6 +24,7 @@ from dbt_secure_spark.folders import (
     AUTO,
     NAME,
     WHOLE_TYPES,
+    Buckets,
     Folders,
     cases_of,
     key_of,
@@ -1020,7 +1021,7 @@ def record_version(
 
 def folders_for(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], code: str
-) -> Folders | None:
+) -> Folders | Buckets | None:
     """Return the folders that a node's new version lies in; None if in one.
 
     With `folders: auto`, by the rows of the version before: the first lies in one.
@@ -1035,6 +1036,8 @@ def folders_for(
         number = number_for((is_large and rows_before(adapter, node)) or 0)
     if number == 1:
         return None
+    if catalog := run_of(adapter).catalog:
+        return buckets_for(adapter, node, code, Buckets(key, number, catalog))
     if not leaves_out_columns(adapter):
         if node["config"]["folders"] == AUTO:
             return None
@@ -1058,6 +1061,25 @@ def folders_for(
                 " number, of which there is a remainder."
             )
     return folders
+
+
+def buckets_for(
+    adapter: SparkAdapter, node: dict[str, Any], code: str, buckets: Buckets
+) -> Buckets | None:
+    """Return the buckets that a node's new version of Iceberg lies in.
+
+    Raises CompilationError where it can't; with `folders: auto` it lies in none.
+    """
+    why_not = None
+    if cases_of(node):
+        why_not = "folders_by, by which versions of Iceberg have no buckets"
+    elif not has_whole_key(adapter, node, buckets.key, code):
+        why_not = (
+            f"folders, and {buckets.key}, its first cluster_by, is no whole number"
+        )
+    if why_not is None or node["config"]["folders"] == AUTO:
+        return buckets if why_not is None else None
+    raise CompilationError(f"'{node['name']}' has {why_not}.")
 
 
 def leaves_out_columns(adapter: SparkAdapter) -> bool:

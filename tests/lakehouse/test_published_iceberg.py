@@ -17,12 +17,23 @@ from dbt_secure_spark.versions import VERSION, versions_kept, versions_read
 STORES = (f"{PUBLISHED}_versions", "repository_sample_versions")
 SESSION_CATALOG = "org.apache.iceberg.spark.SparkSessionCatalog"
 SECURE = "vw_secure_dataset_jobs"
+# A model of SQL and one of Python, by the lines of dbt_project.yml before them.
+IN_BUCKETS = {
+    "      +folders: auto\n": "      vw_dataset_tests: {+folders: 4}\n",
+    "      vw_secure_user_project_access:\n": "        +folders: 4\n",
+}
 
 
 @pytest.fixture(scope="module")
 def lakehouse(tmp_path_factory) -> Lakehouse:
     """A lakehouse in which the sample is published in Iceberg, seeds too."""
     lakehouse = Lakehouse(tmp_path_factory.mktemp("published") / "product", "lake")
+    project = lakehouse.folder / "dbt_project.yml"
+    text = project.read_text()
+    for before, setting in IN_BUCKETS.items():
+        assert before in text
+        text = text.replace(before, before + setting, 1)
+    project.write_text(text)
     code, printed = lakehouse.dbt("seed")
     assert code == 0, printed[-4000:]
     lakehouse.copy_raw_tables()
@@ -88,6 +99,16 @@ def test_the_state_names_snapshots_and_the_command_reads_their_files(lakehouse):
     command = [lakehouse.bin / "secure-datasets", "who", "hpark"]
     done = subprocess.run(command, cwd=lakehouse.folder, capture_output=True, text=True)
     assert not done.returncode and "Hyun-woo Park (hpark)" in done.stdout
+
+
+def test_a_version_lies_in_buckets_in_the_place_of_folders(lakehouse):
+    shown, versions = lakehouse.versions(), lakehouse.state()["versions"]
+    for name, key in (
+        ("vw_dataset_tests", "project_id"),
+        ("vw_secure_user_project_access", "user_id"),
+    ):
+        files = versions[shown[f"{PUBLISHED}.{name}"]]["files"]
+        assert files and all(f"data/{key}_bucket=" in file for file, _ in files)
 
 
 def test_nothing_new_keeps_versions(lakehouse):

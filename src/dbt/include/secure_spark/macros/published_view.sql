@@ -27,6 +27,8 @@
     {%- call statement('main', language='sql' if begun.kept else model['language']) -%}
         {%- if begun.kept -%}
             describe table {{ begun.kept }}
+        {%- elif begun.folders and config.get('file_format') == 'iceberg' -%}
+            {{ version_in_buckets(begun.version, compiled_code, begun.folders) }}
         {%- elif model['language'] == 'python' -%}
             {{ write_python_version(adapter.table_of(begun.version), compiled_code, begun.folders, begun.files) }}
         {%- elif begun.folders -%}
