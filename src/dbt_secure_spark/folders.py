@@ -164,14 +164,14 @@ class Buckets:
     kinds = WHOLE_TYPES
 
     @property
-    def partition(self) -> str:
+    def clause(self) -> str:
         """SQL for what the version is partitioned by."""
         return f"bucket({self.number}, `{self.key}`)"
 
     @property
     def of_row(self) -> str:
         """SQL for the bucket that a row lies in."""
-        return f"{self.catalog}.system.{self.partition}"
+        return f"{self.catalog}.system.{self.clause}"
 
     @property
     def properties(self) -> dict[str, str]:

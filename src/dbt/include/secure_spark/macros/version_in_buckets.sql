@@ -20,7 +20,7 @@ create table {{ version }}
 {{ file_format_clause() }}
 {{ options_clause() }}
 tblproperties ({% for name, value in properties.items() %}'{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}{% endfor %})
-partitioned by ({{ buckets.partition }})
+partitioned by ({{ buckets.clause }})
 {{ comment_clause() }}
 as
 select * from (
@@ -32,7 +32,14 @@ sort by {{ buckets.of_row }}, {{ config.get('cluster_by') | join(', ') }}
 {%- endmacro %}
 
 
-{# The same for a Python model. #}
+{#
+    The Python that runs a compiled model and writes its result as a version in buckets.
+
+    table          the version's table, with its catalog
+    compiled_code  the model's code, with dbt's additions
+    buckets        the buckets of the version
+    properties     the properties of the table
+#}
 {% macro _python_in_buckets(table, compiled_code, buckets, properties) -%}
 {{ compiled_code }}
 
