@@ -147,6 +147,45 @@ class Folders:
         return cls(found["key"], number)
 
 
+@dataclass(frozen=True)
+class Buckets:
+    """A version of Iceberg, in buckets by a hash of its key.
+
+    They are no column of the version: its view shows it whole, and Iceberg skips the
+    buckets of the keys that a query does not ask for.
+
+    catalog  the version's
+    """
+
+    key: str
+    number: int
+    catalog: str
+
+    kinds = WHOLE_TYPES
+
+    @property
+    def clause(self) -> str:
+        """SQL for what the version is partitioned by."""
+        return f"bucket({self.number}, `{self.key}`)"
+
+    @property
+    def of_row(self) -> str:
+        """SQL for the bucket that a row lies in."""
+        return f"{self.catalog}.system.{self.clause}"
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The properties of a version whose rows are sorted before it is written."""
+        return {
+            "write.distribution-mode": "none",
+            "write.spark.fanout.enabled": "true",
+        }
+
+    def published_rows(self, version: str) -> str:
+        """Return the query of the rows as they are published."""
+        return f"select * from {version}"
+
+
 def named_by(key: str, cases: tuple[tuple[str, str], ...]) -> str:
     """Return what the column of the folders is named by: the key, and which cases."""
     if not cases:

@@ -14,10 +14,10 @@ import json
 import os
 import re
 import threading
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -28,7 +28,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from dbt_secure_spark.lineage import digest_of_code, relation_of
-from dbt_secure_spark.queries import without_catalog
+from dbt_secure_spark.raw_tables import CURRENT_SNAPSHOT
 from dbt_secure_spark.run import RunLost
 from dbt_secure_spark.session import start_session
 from dbt_secure_spark.submission import session_parameters
@@ -36,8 +36,10 @@ from dbt_secure_spark.versions import (
     SUFFIX,
     VERSION,
     definitions,
+    definitions_of_versions,
     is_data,
     raw_reads,
+    rows_of,
     versions_kept,
     versions_read,
 )
@@ -60,7 +62,7 @@ SPARK_TYPES = {
     "byte": "tinyint",
 }
 COLUMN = re.compile(
-    r" \|(?P<depth>(?:    \|)*)-- (?P<name>.*): (?P<type>[^:]*?)"
+    r" \|(?P<depth>(?:    \|)*)-- (?P<name>.*): (?P<type>[^:]*?|\w+<.*>)"
     r"(?: \((?:nullable|containsNull|valueContainsNull) = (?:true|false)\))?"
 )
 # What a file system that can't be read or written raises, this process's or Spark's.
@@ -155,19 +157,22 @@ class StateFile:
                 logger.debug(f"No sign of this run beside the state: {why}")
 
     def end(
-        self, graph: Mapping[str, Any], documents: Mapping[str, Any], catalog: str
+        self,
+        graph: Mapping[str, Any],
+        documents: Mapping[str, Any],
+        text_of: Callable[[str], str],
     ) -> None:
         """Write what readers see now; warn where that can't be written.
 
         graph      what the project's relations are called and made of
         documents  what each package hands in about itself, by its name
-        catalog    the catalog of the relations, which queries name and no key does
+        text_of    gives a query without the catalogs of what it names, as keys are
         """
         if self.store is None:
             return
         try:
             folder = self._folder()
-            state = self.state(folder, graph, documents, catalog)
+            state = self.state(folder, graph, documents, text_of)
             self.run.lock.check()
             self._put(folder, STATE, state)
             self._take_back_if_lost(folder)
@@ -208,7 +213,7 @@ class StateFile:
         folder: Folder,
         graph: Mapping[str, Any],
         documents: Mapping[str, Any],
-        catalog: str,
+        text_of: Callable[[str], str],
     ) -> dict[str, Any]:
         """Return what readers see now, by the texts of the views that are there."""
         published = self.run.published
@@ -220,7 +225,9 @@ class StateFile:
             if isinstance(document, Mapping)
             for replaced in (document.get("versions_before") or {}).values()
         )
-        tables = tables_of(self.adapter, {*before}.union(*shown.values()))
+        versions = {*before}.union(*shown.values())
+        tables = tables_of(self.adapter, versions, definitions_of_versions)
+        snapshots = snapshots_of(self.adapter, tables)
         relations = {}
         for name, text in sorted(told.items()):
             fields = fields_of(text)
@@ -229,7 +236,7 @@ class StateFile:
                 "version": published.version_of(name),
                 "reads": shown[name],
                 "kept": versions_kept(text),
-                "query": query and without_catalog(query, catalog),
+                "query": query and text_of(query),
                 "columns": columns_of(fields["Schema"]),
             }
         return {
@@ -244,7 +251,7 @@ class StateFile:
                 self.adapter, graph, {n for n, r in relations.items() if r["query"]}
             ),
             "versions": {
-                name: version_of(folder, name, text)
+                name: version_of(folder, name, text, snapshots.get(name))
                 for name, text in sorted(tables.items())
             },
             "graph": graph,
@@ -332,11 +339,15 @@ def _code(node: Mapping[str, Any]) -> dict[str, Any]:
     return code | {"sha256": digest_of_code(node.get("raw_code") or "")}
 
 
-def tables_of(adapter: SparkAdapter, versions: Iterable[str]) -> dict[str, str]:
-    """Return what the metastore tells of versions."""
+def tables_of(
+    adapter: SparkAdapter,
+    names_of_tables: Iterable[str],
+    definitions: Callable[..., dict[str, str]] = definitions,
+) -> dict[str, str]:
+    """Return what the metastore tells of tables, by its `definitions`."""
     by_schema: dict[str, list[str]] = {}
-    for version in sorted(versions):
-        schema, _, name = version.partition(".")
+    for table in sorted(names_of_tables):
+        schema, _, name = table.partition(".")
         by_schema.setdefault(schema, []).append(name)
     found = {}
     for schema, names in by_schema.items():
@@ -380,19 +391,66 @@ def raw_tables(
     return found
 
 
-def version_of(folder: Folder, name: str, told: str) -> dict[str, Any]:
+class Snapshot(NamedTuple):
+    """The one snapshot of a version of Iceberg, and its files with their sizes."""
+
+    id: int
+    files: list[list[Any]]
+
+
+def snapshots_of(
+    adapter: SparkAdapter, versions: Mapping[str, str]
+) -> dict[str, Snapshot]:
+    """Return the snapshots of those versions that keep some.
+
+    A folder may have more files: those of a task that failed.
+
+    versions  what the metastore tells of each
+    """
+    of_iceberg = {
+        name: fields
+        for name, told in versions.items()
+        if (fields := fields_of(told)).get("Provider") == "iceberg"
+    }
+    files: dict[str, list[list[Any]]] = {name: [] for name in of_iceberg}
+    names = list(of_iceberg)
+    for start in range(0, len(names), AT_ONCE):
+        queries = (
+            f"select '{name}' as version, file_path, file_size_in_bytes"
+            f" from {name}.files"
+            for name in names[start : start + AT_ONCE]
+        )
+        for name, path, size in rows_of(adapter, " union all ".join(queries)):
+            location = of_iceberg[name]["Location"]
+            if not path.startswith(f"{location}/"):
+                raise NotWritten(f"{path} is outside of {location}")
+            files[name].append([path.removeprefix(f"{location}/"), int(size)])
+    found = {}
+    for name, fields in of_iceberg.items():
+        snapshot = CURRENT_SNAPSHOT.search(fields["Table Properties"])
+        if snapshot is None:
+            raise NotWritten(f"the catalog tells no snapshot of {name}")
+        found[name] = Snapshot(int(snapshot[1]), sorted(files[name]))
+    return found
+
+
+def version_of(
+    folder: Folder, name: str, told: str, snapshot: Snapshot | None = None
+) -> dict[str, Any]:
     """Return what a version is: where its files are, and what it was read from."""
     fields, reads, run = fields_of(told), raw_reads(told), VERSION.search(name)
     location = fields.get("Location")
     if location is None:
         raise NotWritten(f"the metastore does not say where {name} lies")
+    files = folder.files(location) if snapshot is None else snapshot.files
     return {
         "run": run and run["run"],
         "format": fields.get("Provider"),
+        **({"snapshot": snapshot.id} if snapshot else {}),
         "partitioned_by": re.findall(r"`([^`]*)`", fields.get("Partition Columns", "")),
         "columns": columns_of(fields["Schema"]),
         "location": location,
-        "files": folder.files(location),
+        "files": files,
         "read": None if reads is None else sorted(map(str, reads)),
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from dbt import selected_resources
@@ -14,10 +15,16 @@ from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_secure_spark import lineage
+from dbt_secure_spark.catalogs import (
+    check_catalogs,
+    refuse_versions_elsewhere,
+    without_its_catalog,
+)
 from dbt_secure_spark.folders import (
     AUTO,
     NAME,
     WHOLE_TYPES,
+    Buckets,
     Folders,
     cases_of,
     key_of,
@@ -47,29 +54,21 @@ from dbt_secure_spark.published_state import (
     plain,
 )
 from dbt_secure_spark.queries import (
-    PART_OF_NAME,
     functions_of_people,
-    in_catalog,
     names,
     parts_of_narrowed,
     queries_of_python,
     reads_narrowed,
     relations_read,
     replaced,
-    schemas_of_functions,
     shows_rows_of_nobody,
     with_queries,
-    without_catalog,
 )
 from dbt_secure_spark.raw_tables import has_changed, look_up
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
 from dbt_secure_spark.run import RunLock, RunLost, RunRefused
 from dbt_secure_spark.settings import OF_THE_PAST, as_of_text, check_vars
-from dbt_secure_spark.settings_of_views import (
-    OF_DATABRICKS,
-    refuse_other_settings,
-    set_for_views,
-)
+from dbt_secure_spark.settings_of_views import refuse_other_settings, set_for_views
 from dbt_secure_spark.submission import session_parameters
 from dbt_secure_spark.versions import (
     KEPT_VERSIONS,
@@ -82,17 +81,22 @@ from dbt_secure_spark.versions import (
     RawRead,
     decoded,
     definitions,
+    definitions_of_versions,
     encoded,
+    existing_schemas,
     is_published,
     named_versions,
     raw_reads,
     rows_of,
     shown,
+    tables_in,
+    versions_catalog,
     versions_kept,
     versions_read,
     written_on,
 )
 from dbt_secure_spark.warehouse import (
+    claim_catalog,
     claim_folder,
     remove_folders,
     schema_properties,
@@ -134,6 +138,7 @@ class Run:
         target: str | None = None,
     ) -> None:
         self.adapter = adapter
+        self.catalog = versions_catalog(adapter)
         self.name = name
         self.project = project
         self.target = target
@@ -175,8 +180,12 @@ class Run:
         `partly` names the option by which the run reads only some rows, if any.
         """
         refuse_other_settings(self.adapter)
+        check_catalogs(self.adapter)
         for schema in self.version_schemas:
             self.adapter.execute(f"create schema if not exists {schema}")
+            if self.catalog:
+                tables = f"{self.catalog}.{schema}"
+                self.adapter.execute(f"create schema if not exists {tables}")
         self.refuse_some_rows_over_all(partly)
         try:
             dead = self.lock.acquire()
@@ -185,12 +194,14 @@ class Run:
                 self.claim_schemas()
                 for schema in self.version_schemas:
                     claim_folder(self.adapter, schema)
+                    if self.catalog:
+                        claim_catalog(self.adapter, self.catalog, schema)
                 self.remember_schemas()
                 self.drop_unnamed_versions()
                 remove_folders(self.adapter, self.version_schemas, dead)
                 self.lock.bury(dead)
                 for schema in self.version_schemas:
-                    self.published.load(self.adapter, schema)
+                    self.published.load_reads(self.adapter, schema)
                     if builds_models:
                         self.note_rows(schema, "some" if partly else "all")
         except BaseException:
@@ -335,6 +346,8 @@ class Run:
         self.published.definitions.clear()
         for schema in sorted((readers | switched | set(self.schemas)) & existing):
             self.published.load(self.adapter, schema)
+        told = self.published.definitions
+        refuse_versions_elsewhere(self.adapter, told, self.version_schemas)
 
     def drop_unnamed_versions(self, graph: dict[str, Any] | None = None) -> None:
         """Drop every version that no view names: no longer kept, or never published.
@@ -345,29 +358,29 @@ class Run:
         `graph` the state is written between: it names nothing that is dropped.
         """
         listed = {
-            schema: rows_of(self.adapter, f"show tables in {schema}")
-            for schema in self.version_schemas
+            schema: tables_in(self.adapter, schema) for schema in self.version_schemas
         }
         self.load_definitions()
         told = self.published.definitions
         refuse_what_was_not_switched(self.switched, told)
         if graph is not None:
-            catalog = catalog_of(self.adapter)
-            self.state.end(nodes_of(graph), self.documents, catalog)
+            text_of = partial(without_its_catalog, self.adapter)
+            self.state.end(nodes_of(graph), self.documents, text_of)
         named = {
             version
             for definition in told.values()
             for version in versions_read(definition) + versions_kept(definition)
         }
         for store, schema in zip(self.stores, self.version_schemas, strict=True):
-            for row in listed[schema]:
-                name = row[1].lower()
+            for name in listed[schema]:
                 view = told.get(f"{store}.{VERSION.sub('', name)}")
                 # A catalogue that does not tell a view's text can't say what it names.
                 is_told = view is None or versions_read(view)
                 if VERSION.search(name) and f"{schema}.{name}" not in named and is_told:
                     self.lock.check()
-                    self.adapter.execute(f"drop table if exists {schema}.{name}")
+                    purge = " purge" if self.catalog else ""
+                    table = f"{schema}.{name}"
+                    self.adapter.execute(f"drop table if exists {table}{purge}")
 
     def end(
         self, failed: Iterable[str] = (), graph: dict[str, Any] | None = None
@@ -630,20 +643,6 @@ def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
     return any(version.startswith(prefix) for version in versions)
 
 
-def existing_schemas(adapter: SparkAdapter, catalog: str = "") -> set[str]:
-    """Return the schemas of a catalog; of the session's, if none is named.
-
-    Empty if there is no such catalog.
-    """
-    of = f" in {catalog}" if catalog else ""
-    try:
-        return {str(row[0]).lower() for row in rows_of(adapter, f"show schemas{of}")}
-    except DbtRuntimeError as failure:
-        if not catalog or "NOT_FOUND" not in str(failure):
-            raise
-        return set()
-
-
 def run_of(adapter: SparkAdapter) -> Run:
     """Return the run that this process has begun."""
     run = getattr(adapter, "dbt_run", None)
@@ -797,28 +796,6 @@ def check_session(adapter: SparkAdapter) -> None:
     credentials = adapter.config.credentials
     if not getattr(credentials, "cluster", None):
         session_parameters(credentials)
-
-
-def check_file_formats(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
-    """Raise if a version would be of a format that Databricks refuses.
-
-    Unity Catalog's managed tables are Delta or Iceberg.
-    """
-    if adapter.config.credentials.method not in OF_DATABRICKS:
-        return
-    refused = sorted(
-        node["name"]
-        for node in graph["nodes"].values()
-        if node["config"]["materialized"] in STORED
-        # A seed that names no format is stored as Parquet.
-        and str(node["config"].get("file_format") or "parquet").lower() == "parquet"
-    )
-    if refused:
-        more = f" and {len(refused) - 1} more" if refused[1:] else ""
-        raise CompilationError(
-            f"'{refused[0]}'{more} would be stored as Parquet, and Databricks' managed"
-            " tables are Delta or Iceberg: write +file_format: delta."
-        )
 
 
 def end_run(
@@ -1005,7 +982,7 @@ def load_readings(
         schema, name = version.split(".")
         names.setdefault(schema, []).append(name)
     for schema, of_schema in names.items():
-        published.load(adapter, schema, "|".join(of_schema))
+        published.load_reads(adapter, schema, "|".join(of_schema))
 
 
 def record_version(
@@ -1044,7 +1021,7 @@ def record_version(
 
 def folders_for(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], code: str
-) -> Folders | None:
+) -> Folders | Buckets | None:
     """Return the folders that a node's new version lies in; None if in one.
 
     With `folders: auto`, by the rows of the version before: the first lies in one.
@@ -1059,6 +1036,8 @@ def folders_for(
         number = number_for((is_large and rows_before(adapter, node)) or 0)
     if number == 1:
         return None
+    if catalog := run_of(adapter).catalog:
+        return buckets_for(adapter, node, code, Buckets(key, number, catalog))
     if not leaves_out_columns(adapter):
         if node["config"]["folders"] == AUTO:
             return None
@@ -1082,6 +1061,25 @@ def folders_for(
                 " number, of which there is a remainder."
             )
     return folders
+
+
+def buckets_for(
+    adapter: SparkAdapter, node: dict[str, Any], code: str, buckets: Buckets
+) -> Buckets | None:
+    """Return the buckets that a node's new version of Iceberg lies in.
+
+    Raises CompilationError where it can't; with `folders: auto` it lies in none.
+    """
+    why_not = None
+    if cases_of(node):
+        why_not = "folders_by, by which versions of Iceberg have no buckets"
+    elif not has_whole_key(adapter, node, buckets.key, code):
+        why_not = (
+            f"folders, and {buckets.key}, its first cluster_by, is no whole number"
+        )
+    if why_not is None or node["config"]["folders"] == AUTO:
+        return buckets if why_not is None else None
+    raise CompilationError(f"'{node['name']}' has {why_not}.")
 
 
 def leaves_out_columns(adapter: SparkAdapter) -> bool:
@@ -1391,50 +1389,8 @@ def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
     # After the columns, one of which may be called so.
     for row in reversed(rows_of(adapter, f"describe extended {view}")):
         if row[0] == "View Text":
-            return without_catalog(row[1], catalog_of(adapter))
+            return without_its_catalog(adapter, row[1])
     return None
-
-
-def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> str:
-    """Name the catalog of what a view reads and calls: its readers may have others.
-
-    A session that calls a catalog as a schema is called reads that one's tables by the
-    schema's name, and looks for functions there, in views too.
-    """
-    relations = {
-        relation_of(node)
-        for of_kind in (graph["nodes"], graph["sources"])
-        for node in of_kind.values()
-    }
-    patterns = [NAMED_VERSION.pattern, *map(re.escape, sorted(relations - {""}))]
-    # What else stands before a function's name is no schema, as in `builtin.abs(1)`.
-    schemas = schemas_of_functions(query)
-    schemas = schemas and schemas & existing_schemas(adapter)
-    return in_catalog(query, "|".join(patterns), catalog_of(adapter), schemas)
-
-
-def with_catalog(adapter: SparkAdapter, relation: str) -> str:
-    """Return a relation's name with its catalog; one of three parts has it already.
-
-    As for a view's query: whoever reads what names the relation may have a catalog
-    that is called as the schema is.
-    """
-    name = str(relation)
-    if len(PART_OF_NAME.findall(name)) > 2:
-        return name
-    return f"{catalog_of(adapter)}.{name}"
-
-
-def catalog_of(adapter: SparkAdapter) -> str:
-    """Return the catalog in which this project's names are looked up, for SQL."""
-    known = getattr(adapter, "own_catalog", None)
-    if known is None:
-        ((known,),) = rows_of(adapter, "select current_catalog()")
-        # Where it is called by other letters, it is quoted.
-        if not NAME.fullmatch(known):
-            known = f"`{known.replace('`', '``')}`"
-        adapter.own_catalog = known
-    return known
 
 
 def shows_public_rows(adapter: SparkAdapter, relation: Any) -> bool | None:
@@ -1512,7 +1468,7 @@ def version_before(
         return None
     store = now[0].partition(".")[0]
     names = [version.rpartition(".")[2] for version in (now[0], kept[0])]
-    found = definitions(adapter, store, "|".join(names))
+    found = definitions_of_versions(adapter, store, "|".join(names))
     of_both = []
     for text in map(found.get, names):
         reads = raw_reads(text)

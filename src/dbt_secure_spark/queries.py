@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dbt_common.exceptions import CompilationError
 
 from dbt_secure_spark.hidden_reads import first_that_hides
+from dbt_secure_spark.versions import NAMED_VERSION
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -107,15 +108,36 @@ def in_catalog(
     return _changed(sql, [(start, start, f"{catalog}.") for start in starts])
 
 
-def without_catalog(sql: str, catalog: str) -> str:
-    """Remove a catalog wherever `in_catalog`, or a person, has put it."""
+def in_catalog_of_versions(sql: str, catalog: str) -> str:
+    """Put a catalog in front of each version that a statement of any kind names."""
+    starts = [
+        name.places[0][0]
+        for name in _dotted_names(sql)
+        if NAMED_VERSION.fullmatch(".".join(name.parts[:2]))
+    ]
+    return _changed(sql, [(start, start, f"{catalog}.") for start in starts])
+
+
+def without_catalog(sql: str, catalog: str, relations: str = ".*") -> str:
+    """Remove a catalog wherever `in_catalog`, or a person, has put it.
+
+    relations  a pattern of the names that lose it
+    """
     (own,) = _parts(catalog)
+    pattern = re.compile(relations, re.I | re.S)
     found = [
         (name, 3)
         for name in _dotted_names(sql)
-        if not name.is_called and len(name.parts) > 2 and name.parts[0] == own
+        if not name.is_called
+        and len(name.parts) > 2
+        and name.parts[0] == own
+        and pattern.fullmatch(".".join(name.parts[1:3]))
     ]
-    functions = [name for name in _functions(sql, 3) if name.parts[0] == own]
+    functions = [
+        name
+        for name in _functions(sql, 3)
+        if name.parts[0] == own and pattern.fullmatch(".".join(name.parts[1:]))
+    ]
     return _changed(
         sql,
         [

@@ -46,7 +46,7 @@ def refuse_other_settings(adapter: SparkAdapter) -> None:
     for name in WOULD_BE:
         wanted = OF_VIEWS[name]
         try:
-            set_for_views(adapter)
+            adapter.execute(f"set {name} = {wanted}")
             rows = [tuple(row) for row in rows_of(adapter, f"set {name}")]
         except DbtRuntimeError as failure:
             raise DbtRuntimeError(

@@ -42,7 +42,7 @@ from dbt_secure_spark.versions import (
     MADE_OF,
     RawRead,
     began,
-    definitions,
+    definitions_of_versions,
     encoded,
     raw_files,
     rows_of,
@@ -189,7 +189,7 @@ def readings_by_files(
     if version is None:
         return {}
     schema, name = version.split(".")
-    return raw_files(definitions(adapter, schema, name).get(name))
+    return raw_files(definitions_of_versions(adapter, schema, name).get(name))
 
 
 def versions_of_parents(
@@ -408,7 +408,8 @@ def version_to_keep(
     if of_next is None or version is None:
         return None
     schema, name = version.split(".")
-    noted = MADE_OF.search(definitions(adapter, schema, name).get(name, ""))
+    told = definitions_of_versions(adapter, schema, name).get(name, "")
+    noted = MADE_OF.search(told)
     if noted is None or noted["digest"] != of_next.digest:
         return None
     # A view that somebody has put in its place is replaced, too.

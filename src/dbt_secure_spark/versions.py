@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from secure_datasets.sql.expressions import sql_text
@@ -67,10 +68,14 @@ def named_versions(text: str | None) -> list[str]:
 
 def versions_read(definition: str | None) -> list[str]:
     """Return the versions that a view reads, from its definition in the metastore."""
+    return named_versions(without_kept(definition))
+
+
+def without_kept(definition: str | None) -> str:
+    """Return a view's definition without the property of the versions it keeps."""
     told = definition or ""
-    if found := _property_kept(told):
-        told = told[: found.start()] + told[found.end() :]
-    return named_versions(told)
+    found = _property_kept(told)
+    return told[: found.start()] + told[found.end() :] if found else told
 
 
 def versions_kept(definition: str | None) -> list[str]:
@@ -229,13 +234,74 @@ class Published:
         return frozenset(found)
 
     def load(self, adapter: SparkAdapter, schema: str, pattern: str = "*") -> None:
-        """Load the versions or views of a schema from the metastore."""
-        for name, told in definitions(adapter, schema, pattern).items():
+        """Load the views of a schema from the metastore."""
+        self._keep(schema, definitions(adapter, schema, pattern))
+
+    def load_reads(
+        self, adapter: SparkAdapter, schema: str, pattern: str = "*"
+    ) -> None:
+        """Load what the versions of a schema were read from."""
+        self._keep(schema, definitions_of_versions(adapter, schema, pattern))
+
+    def _keep(self, schema: str, told: dict[str, str]) -> None:
+        for name, text in told.items():
             relation = f"{schema}.{name}".lower()
             if VERSION.search(name):
-                self.reads[relation] = raw_reads(told)
+                self.reads[relation] = raw_reads(text)
             else:
-                self.definitions[relation] = told
+                self.definitions[relation] = text
+
+
+def versions_catalog(adapter: SparkAdapter) -> str | None:
+    """Return the catalog of the versions; None if it is the session's own."""
+    return getattr(adapter.config.credentials, "versions_catalog", None)
+
+
+def existing_schemas(adapter: SparkAdapter, catalog: str = "") -> set[str]:
+    """Return the schemas of a catalog; of the session's, if none is named.
+
+    Empty if there is no such catalog.
+    """
+    # Imported here: reading the published state needs no dbt.
+    from dbt_common.exceptions import DbtRuntimeError
+
+    of = f" in {catalog}" if catalog else ""
+    try:
+        return {str(row[0]).lower() for row in rows_of(adapter, f"show schemas{of}")}
+    except DbtRuntimeError as failure:
+        if not catalog or "NOT_FOUND" not in str(failure):
+            raise
+        return set()
+
+
+def tables_in(adapter: SparkAdapter, schema: str, pattern: str = "") -> list[str]:
+    """Return the tables of a schema of versions, where these are stored."""
+    catalog = versions_catalog(adapter)
+    of = f"{catalog}.{schema}" if catalog else schema
+    like = f" like '{pattern}'" if pattern else ""
+    return [row[1].lower() for row in rows_of(adapter, f"show tables in {of}{like}")]
+
+
+def definitions_of_versions(
+    adapter: SparkAdapter, schema: str, pattern: str = "*"
+) -> dict[str, str]:
+    """Return the definitions of a schema's versions, by name."""
+    if versions_catalog(adapter) is None:
+        return definitions(adapter, schema, pattern)
+    return {
+        name: _told(rows_of(adapter, f"describe table extended {schema}.{name}"))
+        for name in tables_in(adapter, schema, pattern)
+        if VERSION.search(name)
+    }
+
+
+def _told(rows: list[Any]) -> str:
+    """Return a described table as `show table extended` tells it, which is refused."""
+    # A row without a type follows the columns.
+    columns = list(takewhile(lambda row: row[1], rows))
+    fields = [f"{row[0]}: {row[1]}" for row in rows[len(columns) :] if row[1]]
+    tree = [f" |-- {row[0]}: {row[1]} (nullable = true)" for row in columns]
+    return "\n".join([*fields, "Schema: root", *tree])
 
 
 def definitions(

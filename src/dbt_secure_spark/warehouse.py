@@ -16,16 +16,20 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from dbt_secure_spark.session import disk_told, start_session
 from dbt_secure_spark.submission import has_session, session_parameters
-from dbt_secure_spark.versions import VERSION, rows_of
+from dbt_secure_spark.versions import VERSION, rows_of, tables_in, versions_catalog
 
+logger = AdapterLogger("Spark")
 CLAIM = "_claimed_by"
+CLAIM_TABLE = "claimed_by"
 URL = "javax.jdo.option.ConnectionURL"
 # What Hive takes where nothing names a metastore.
 DEFAULT_URL = "jdbc:derby:;databaseName=metastore_db;create=true"
@@ -98,6 +102,33 @@ def claim_folder(adapter: SparkAdapter, schema: str) -> None:
         is_server = "spark.remote" in parameters
         place = None if is_server else place_of(*metastore_of(spark))
         _claim(adapter, schema, location, spark, place)
+
+
+def claim_catalog(adapter: SparkAdapter, catalog: str, schema: str) -> None:
+    """Claim a schema of versions in their catalog, or raise if it is another's.
+
+    Of two metastores over one catalog each would drop the versions that the other's
+    views read. An empty table there bears this metastore's claim.
+    """
+    own = schema_properties(adapter, schema).get("claim")
+    if not own:
+        own = uuid.uuid4().hex
+        set_schema_property(adapter, schema, "claim", own)
+    table = f"{catalog}.{schema}.{CLAIM_TABLE}"
+    if tables_in(adapter, schema, CLAIM_TABLE):
+        told = dict(map(tuple, rows_of(adapter, f"show tblproperties {table}")))
+        if told.get("claim") != own:
+            raise DbtRuntimeError(
+                f"The schema {catalog}.{schema} belongs to another metastore, whose"
+                " versions this run would drop: give this output of profiles.yml a"
+                " schema or a versions_catalog of its own, or, if that metastore is"
+                f" gone for good, drop the table {table}."
+            )
+        return
+    adapter.execute(
+        f"create table {table} (claim string) using iceberg tblproperties"
+        f" ('claim' = '{own}')"
+    )
 
 
 def metastore_of(spark: SparkSession) -> tuple[str, str]:
@@ -209,14 +240,22 @@ def remove_folders(adapter: SparkAdapter, schemas: list[str], runs: list[str]) -
     if "spark.remote" in parameters:
         return
     spark = start_session(parameters)
+    catalog = versions_catalog(adapter)
     for schema in schemas:
-        tables = {
-            row.tableName for row in spark.sql(f"show tables in {schema}").collect()
-        }
-        path = spark._jvm.org.apache.hadoop.fs.Path(
-            described(adapter, schema)["Location"]
-        )
-        file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+        tables = set(tables_in(adapter, schema))
+        place = described(adapter, f"{catalog}.{schema}" if catalog else schema)
+        path = spark._jvm.org.apache.hadoop.fs.Path(place["Location"])
+        try:
+            file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+        except Py4JJavaError as failure:
+            # A catalog of Iceberg's may read and write files by itself.
+            if not catalog:
+                raise
+            logger.warning(
+                f"Spark can't reach {place['Location']}, where a killed run may leave"
+                f" files of no table: {failure.java_exception.toString()}"
+            )
+            continue
         found = file_system.listStatus(path) if file_system.exists(path) else ()
         for status in found:
             name = status.getPath().getName()

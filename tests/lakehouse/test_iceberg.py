@@ -8,114 +8,18 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import Any
 
 import pytest
-from harness import READ, RUN_SQL, Deployment
-from projects import ROOT, TEST_SETTINGS
-
-VENV = ROOT / ".venv-spark-3.5"
-JACKSON = VENV / "shaded_jackson.jar"
-RUN = ("run", "--exclude", "tag:review", "tag:privileges", "tag:leaks")
-RAW, PUBLISHED = "lake.raw", "secure_datasets"
-EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-CATALOG = "org.apache.iceberg.spark.SparkCatalog"
-# What is asked of the clock is written by each run.
-OF_THE_CLOCK = {"access_freshness"}
-
-
-class Lakehouse(Deployment):
-    """A copy of the product in Spark 3.5, beside a catalog of Iceberg's."""
-
-    bin = VENV / "bin"
-
-    def __init__(self, folder) -> None:
-        assert JACKSON.exists(), "make test-lakehouse sets up what this needs"
-        super().__init__(folder, "local")
-        (runtime,) = VENV.glob(
-            "lib/*/site-packages/snowpark_connect_deps_iceberg/jars/"
-            "iceberg-spark-runtime-3.5_2.12-*.jar"
-        )
-        lake, of_hive = "spark.sql.catalog.lake", "spark.sql.catalog.of_hive"
-        self.parameters.update(TEST_SETTINGS)
-        self.parameters.update(
-            {
-                "spark.jars": f"{runtime},{JACKSON}",
-                "spark.sql.extensions": EXTENSIONS,
-                lake: CATALOG,
-                of_hive: CATALOG,
-                f"{of_hive}.type": "hive",
-                # Derby has no locks of Hive's: each commit would wait for one.
-                "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
-                f"{lake}.type": "hadoop",
-                f"{lake}.warehouse": f"{folder}/.spark/lake",
-            }
-        )
-        self.write_profile()
-
-    def sql(self, *statements: str) -> list[list[list[Any]]]:
-        """Run statements in a session of their own; return the rows of each."""
-        file = self.folder / "statements.json"
-        file.write_text(json.dumps(statements))
-        return json.loads(self.python(RUN_SQL, file))
-
-    def run(self, *arguments: str, **variables: Any) -> str:
-        """Run dbt over the tables of Iceberg; return what it printed."""
-        variables = {"raw_schema": RAW, "summary": False, **variables}
-        code, printed = self.dbt(*(arguments or RUN), "--vars", json.dumps(variables))
-        assert code == 0, printed[-4000:]
-        return printed
-
-    def rows(self) -> dict[str, list]:
-        """Return the rows of every relation that is published."""
-        found = json.loads(self.python(READ))
-        return {name: found[name] for name in found if name.startswith(PUBLISHED)}
-
-    def state(self) -> dict[str, Any]:
-        """Return what the last run has written of what is published."""
-        (file,) = self.folder.glob(
-            f".spark/warehouse/{PUBLISHED}_versions.db/pub*.json"
-        )
-        return json.loads(file.read_text())
-
-    def versions(self) -> dict[str, str]:
-        """Return the version that each stored relation shows."""
-        relations = self.state()["relations"].items()
-        return {name: each["version"] for name, each in relations if each["version"]}
-
-
-@pytest.fixture(scope="module")
-def of_parquet(tmp_path_factory) -> tuple[Lakehouse, dict[str, list]]:
-    """A lakehouse in which the sample is built from Parquet, and its rows."""
-    lakehouse = Lakehouse(tmp_path_factory.mktemp("lakehouse") / "product")
-    code, printed = lakehouse.dbt("seed")
-    assert code == 0, printed[-4000:]
-    lakehouse.run(raw_schema="repository_sample")
-    return lakehouse, lakehouse.rows()
+from lakehouse import OF_THE_CLOCK, PUBLISHED, RAW, Lakehouse
 
 
 @pytest.fixture(scope="module")
 def lakehouse(of_parquet) -> Lakehouse:
     """The same, built from the same raw tables in Iceberg."""
     lakehouse, _ = of_parquet
-    (tables,) = lakehouse.sql("show tables in repository_sample")
-    copies = (
-        f"create table {RAW}.{name} using iceberg as select * from {schema}.{name}"
-        for schema, name, _ in tables
-    )
-    lakehouse.sql(f"create schema {RAW}", *copies)
+    lakehouse.copy_raw_tables()
     lakehouse.run()
     return lakehouse
-
-
-def changed_by(lakehouse: Lakehouse, *statements: str) -> set[str]:
-    """Return the relations that a run writes anew after some statements."""
-    before = lakehouse.versions()
-    if statements:
-        lakehouse.sql(*statements)
-    lakehouse.run()
-    now = lakehouse.versions()
-    return {name.split(".")[1] for name in now if now[name] != before[name]}
 
 
 def test_a_schema_that_is_not_there_is_told(of_parquet):
@@ -134,15 +38,15 @@ def test_iceberg_gives_the_rows_that_parquet_gives(of_parquet, lakehouse):
 
 
 def test_a_snapshot_says_whether_a_table_has_changed(lakehouse):
-    assert changed_by(lakehouse) <= OF_THE_CLOCK
+    assert lakehouse.changed_by() <= OF_THE_CLOCK
     # Nothing but a column's name: no other snapshot.
-    anew = changed_by(lakehouse, f"alter table {RAW}.events add column note string")
+    anew = lakehouse.changed_by(f"alter table {RAW}.events add column note string")
     assert "stg_events" in anew and "stg_users" not in anew
     # The same columns by their names, without their values.
     events = f"alter table {RAW}.events"
     again = (f"{events} drop column note", f"{events} add column note string")
-    assert "stg_events" in changed_by(lakehouse, *again)
-    anew = changed_by(lakehouse, f"insert into {RAW}.jobs select * from {RAW}.jobs")
+    assert "stg_events" in lakehouse.changed_by(*again)
+    anew = lakehouse.changed_by(f"insert into {RAW}.jobs select * from {RAW}.jobs")
     assert "stg_jobs" in anew and not anew & {"stg_users", "stg_events"}
     (now,) = lakehouse.sql(
         f"select snapshot_id from {RAW}.jobs.refs where name = 'main'"

@@ -52,6 +52,8 @@ SHAPE_OF_RAW: dict[str, Any] = {
 SHAPE_OF_RELATION: dict[str, Any] = {
     **{"query": str | None, "version": str | None, "reads": list},
 }
+# Formats of versions whose files are Parquet.
+WRITTEN_ONCE = ("parquet", "iceberg")
 REMAINDER = re.compile(r"(?P<key>\w+)__mod_(?P<number>[0-9]+)")
 
 
@@ -209,14 +211,15 @@ def local_path(location: str) -> Path | None:
 def relations_of(state: State) -> dict[str, Relation]:
     """Return the relations of a state, for the quick engine.
 
-    Whatever is stored otherwise than in Parquet files of this machine is left out.
+    Whatever is stored otherwise than in Parquet files of this machine is left out. A
+    version of Iceberg is such files: it is written once.
     """
     from secure_datasets.engines.duckdb import Files, View
 
     found: dict[str, Relation] = {}
     for name, version in state.values["versions"].items():
         folder = local_path(version["location"])
-        if folder is None or str(version["format"]).lower() != "parquet":
+        if folder is None or str(version["format"]).lower() not in WRITTEN_ONCE:
             continue
         parts = version["partitioned_by"]
         columns = {n: t for n, t in version["columns"] if n not in parts}

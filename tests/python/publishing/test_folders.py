@@ -15,6 +15,7 @@ from small_project import small_project
 
 from dbt_secure_spark import publishing
 from dbt_secure_spark.folders import (
+    Buckets,
     Folders,
     cases_of,
     key_of,
@@ -377,7 +378,7 @@ def test_auto_follows_the_rows_of_the_version_before(
     version = None if before is None else "s_versions.base__v1"
     published = SimpleNamespace(version_of=lambda _: version)
     read = RawRead("r.base", "run", rows=raw)
-    run = SimpleNamespace(published=published, reads_of=lambda *_: {read})
+    run = SimpleNamespace(published=published, reads_of=lambda *_: {read}, catalog=None)
     answers = {
         "select count(*) from s_versions.base__v1": [(before,)],
         "describe query select `k` from (\nselect\n) as of_query": [("k", "bigint")],
@@ -395,6 +396,29 @@ def test_auto_follows_the_rows_of_the_version_before(
     assert publishing.folders_for(None, {}, node, "select") is None
     config["folders"] = 64
     with pytest.raises(CompilationError, match="has folders, which need"):
+        publishing.folders_for(None, {}, node, "select")
+    # A version of Iceberg has no such column.
+    config["folders"], run.catalog = "auto", "lake"
+    found = publishing.folders_for(None, {}, node, "select")
+    assert found == (Buckets("k", number, "lake") if number else None)
+
+
+def test_a_version_of_iceberg_lies_in_buckets_where_it_can(monkeypatch):
+    run = SimpleNamespace(catalog="lake")
+    kinds = {"k": "bigint", "d": "double"}
+    monkeypatch.setattr(publishing, "run_of", lambda _: run)
+    monkeypatch.setattr(publishing, "kind_of", lambda _, __, key, ___: kinds[key])
+    config = {"folders": 8, "cluster_by": ["k"]}
+    node = {"name": "base", "config": config}
+    buckets = publishing.folders_for(None, {}, node, "select")
+    assert buckets.clause == "bucket(8, `k`)"
+    assert buckets.of_row == "lake.system.bucket(8, `k`)"
+    assert buckets.published_rows("s_versions.b") == "select * from s_versions.b"
+    config["folders_by"] = {"Project": "k"}
+    with pytest.raises(CompilationError, match="'base' has folders_by, by which"):
+        publishing.folders_for(None, {}, node, "select")
+    node["config"] = {"folders": 8, "cluster_by": ["d"]}
+    with pytest.raises(CompilationError, match="d, its first cluster_by, is no whole"):
         publishing.folders_for(None, {}, node, "select")
 
 

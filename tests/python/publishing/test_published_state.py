@@ -167,7 +167,7 @@ def test_a_run_says_that_it_builds_until_its_state_is_written(state_file, tmp_pa
     state.begin()
     assert json.loads((tmp_path / BUILDING).read_text())["run"] == state.run.name
     assert not (tmp_path / STATE).exists()
-    state.end(GRAPH, {"a": 1}, "c")
+    state.end(GRAPH, {"a": 1}, str)
     written = json.loads((tmp_path / STATE).read_text())
     assert os.listdir(tmp_path) == [STATE]
     assert (written["schema"], written["documents"]) == ("s", {"a": 1})
@@ -178,14 +178,14 @@ def test_a_run_that_lost_its_lock_writes_nothing(state_file, tmp_path):
     """Another one publishes by now."""
     (tmp_path / STATE).write_text("of before")
     with pytest.raises(RunLost):
-        state_file(Lock(lost_after=0)).end(GRAPH, {}, "c")
+        state_file(Lock(lost_after=0)).end(GRAPH, {}, str)
     assert (tmp_path / STATE).read_text() == "of before"
 
 
 def test_a_run_that_loses_its_lock_while_it_writes_takes_it_back(state_file, tmp_path):
     """It may have written over what the other run has written: then there is none."""
     with pytest.raises(RunLost):
-        state_file(Lock(lost_after=1)).end(GRAPH, {}, "c")
+        state_file(Lock(lost_after=1)).end(GRAPH, {}, str)
     assert not (tmp_path / STATE).exists()
 
 
@@ -200,7 +200,7 @@ def test_what_another_run_has_written_since_is_not_taken_back(state_file, tmp_pa
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(RunLost):
         patch.setattr(Disk, "write", written_over)
-        state.end(GRAPH, {}, "c")
+        state.end(GRAPH, {}, str)
     assert json.loads((tmp_path / STATE).read_text()) == {"run": "another"}
 
 
@@ -215,7 +215,7 @@ def test_a_state_that_can_t_be_written_is_warned_of(state_file, tmp_path, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Disk, "write", full)
-    state.end(GRAPH, {}, "c")
+    state.end(GRAPH, {}, str)
     assert os.listdir(tmp_path) == [BUILDING]
     (warning,) = warnings
     assert "published state of s is not written" in warning
@@ -313,8 +313,8 @@ def test_a_state_looks_for_the_files_of_what_it_has_no_query_of(
         published_state, "raw_tables", lambda _, __, known: asked.append(known) or {}
     )
     told = {"s.t": "Type: MANAGED\nSchema: root\n", "s.v": TOLD.format(text="select 1")}
-    monkeypatch.setattr(published_state, "tables_of", lambda adapter, names: {})
+    monkeypatch.setattr(published_state, "tables_of", lambda *_: {})
     writer = state_file()
     writer.run.published.definitions = told
-    writer.state(None, GRAPH, {}, "spark_catalog")
+    writer.state(None, GRAPH, {}, str)
     assert asked == [{"s.v"}]

@@ -26,7 +26,14 @@ from metastore_double import Relation, RememberedMetastore
 from projects import ROOT
 from small_project import plain_project
 
-from dbt_secure_spark import left_behind, lineage, publishing, settings, warehouse
+from dbt_secure_spark import (
+    catalogs,
+    left_behind,
+    lineage,
+    publishing,
+    settings,
+    warehouse,
+)
 from dbt_secure_spark import run as run_module
 from dbt_secure_spark.queries import (
     in_catalog,
@@ -349,7 +356,7 @@ def test_the_schemas_of_functions_are_those_that_the_catalog_has():
     metastore = RememberedMetastore("s", "hr")
     sql = "select hr.f(1), builtin.abs(1) from s.a"
     graph = a_graph(a={})
-    assert publishing.in_its_catalog(metastore, graph, sql) == (
+    assert catalogs.in_its_catalog(metastore, graph, sql) == (
         "select spark_catalog.hr.f(1), builtin.abs(1) from spark_catalog.s.a"
     )
 
@@ -394,7 +401,7 @@ def test_a_reader_s_own_catalog_is_not_asked_for_a_function_in_a_view(spark):
         sql = f"select a.id from {schema}.ids(8) as a where {schema}.may_see(a.id)"
         graph = {"nodes": {}, "sources": {}}
         adapter = publishing_adapter(spark)
-        named = publishing.in_its_catalog(adapter, graph, sql)
+        named = catalogs.in_its_catalog(adapter, graph, sql)
         spark.sql(f"create view {view} as {named}")
         assert publishing.text_of_view(adapter, view) == sql
         reader = spark.newSession()
@@ -2203,7 +2210,8 @@ def test_F7_the_version_before_is_compared_if_it_says_the_same_things(
         NOW.partition(".")[2]: told("replica.a", "a_id: long"),
         before.partition(".")[2]: told(table, column),
     }
-    monkeypatch.setattr(publishing, "definitions", lambda *_: texts)
+    for name in ("definitions", "definitions_of_versions"):
+        monkeypatch.setattr(publishing, name, lambda *_: texts)
     found = publishing.version_before(None, "s", "A")
     wanted = {"version": before, "since": "2026-03-04 05:06:07"}
     assert found == (wanted if is_comparable else None)

@@ -293,7 +293,9 @@ def test_a_raw_table_in_the_same_files_is_not_read_for_what_it_holds(
         f"raw_files={encoded(f'f1:{before}')}, made_of={'a' * 64}_2]"
     )
     of_now = replace(world.read, run="now", content=9)
-    monkeypatch.setattr(unchanged, "definitions", lambda *_: {"staged__v1_2": told})
+    monkeypatch.setattr(
+        unchanged, "definitions_of_versions", lambda *_: {"staged__v1_2": told}
+    )
     monkeypatch.setattr(unchanged, "read_raw", lambda *_: of_now)
     published = SimpleNamespace(version_of=lambda _: f"{SCHEMA}_versions.staged__v1_2")
     run = SimpleNamespace(name="now", published=published)

@@ -10,7 +10,7 @@ import sqlglot
 from rendering import Macros, Stopped
 from sqlglot import exp
 
-from dbt_secure_spark.publishing import with_catalog
+from dbt_secure_spark.catalogs import with_catalog
 from dbt_secure_spark.queries import shows_rows_of_nobody
 from secure_datasets.macro_methods import SecureDatasets
 

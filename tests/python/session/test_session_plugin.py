@@ -19,7 +19,7 @@ from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_secure_spark import class_archive, java, publishing, session
+from dbt_secure_spark import catalogs, class_archive, java, publishing, session
 from dbt_secure_spark.submission import SessionPythonJobHelper
 
 needs_spark = pytest.mark.spark
@@ -394,9 +394,9 @@ def test_databricks_gets_no_tables_of_parquet(node, is_refused):
             with pytest.raises(
                 CompilationError, match="'b' would be stored as Parquet"
             ):
-                publishing.check_file_formats(adapter, graph)
+                catalogs.check_file_formats(adapter, graph)
         else:
-            publishing.check_file_formats(adapter, graph)
+            catalogs.check_file_formats(adapter, graph)
 
 
 def test_a_profile_of_another_method_may_name_a_connect_server():

@@ -13,6 +13,7 @@ from dbt.adapters.spark import SparkConnectionManager, SparkCredentials
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.session import SessionConnectionWrapper
 
+from dbt_secure_spark.queries import in_catalog_of_versions
 from dbt_secure_spark.session import (
     OF_VIEWS,
     CheckedConnection,
@@ -28,7 +29,13 @@ logger = AdapterLogger("Spark")
 
 @dataclass
 class SecureSparkCredentials(SparkCredentials):
-    """An output of profiles.yml, as for dbt-spark, with any of its methods."""
+    """An output of profiles.yml, as for dbt-spark, with any of its methods.
+
+    versions_catalog  the catalog of the versions, whose tables are Iceberg's; None for
+                      the catalog of the views
+    """
+
+    versions_catalog: str | None = None
 
     @classmethod
     def __pre_deserialize__(cls, data: Any) -> Any:
@@ -45,7 +52,7 @@ class SecureSparkCredentials(SparkCredentials):
 
     def _connection_keys(self) -> tuple[str, ...]:
         """Return the keys that `dbt debug` prints; a change makes dbt parse anew."""
-        return ("method", *super()._connection_keys())
+        return ("method", "versions_catalog", *super()._connection_keys())
 
 
 class SecureSparkConnectionManager(SparkConnectionManager):
@@ -69,7 +76,13 @@ class SecureSparkConnectionManager(SparkConnectionManager):
             # The engine gets the bindings as parts of the statement.
             texts = [text for text in bindings or () if isinstance(text, str)]
             self.before_statement("\n".join([sql, *texts]))
+        sql = self.with_catalog_of_versions(sql)
         return super().add_query(sql, auto_begin, bindings, *arguments, **options)
+
+    def with_catalog_of_versions(self, sql: str) -> str:
+        """Name the versions' catalog in a statement: other code knows of none."""
+        catalog = self.profile.credentials.versions_catalog
+        return in_catalog_of_versions(sql, catalog) if catalog else sql
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

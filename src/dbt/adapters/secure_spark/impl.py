@@ -21,6 +21,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_secure_spark import (
     added,
+    catalogs,
     left_behind,
     macros,
     narrowing,
@@ -83,7 +84,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     comment = available(versions.comment)
     check_session = available(publishing.check_session)
     seed_text = available(seeds.seed_text)
-    check_file_formats = available(publishing.check_file_formats)
+    check_file_formats = available(catalogs.check_file_formats)
     begin_switch = available(publishing.begin_switch)
     note_switch = available(publishing.note_switch)
     set_for_views = available(settings_of_views.set_for_views)
@@ -91,8 +92,9 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     mark_what_stayed = available(left_behind.mark_what_stayed)
     query_of_view = available(narrowing.query_of_view)
     note_rules = available(publishing.note_rules)
-    in_its_catalog = available(publishing.in_its_catalog)
-    with_catalog = available(publishing.with_catalog)
+    in_its_catalog = available(catalogs.in_its_catalog)
+    with_catalog = available(catalogs.with_catalog)
+    table_of = available(catalogs.table_of)
     versions_before = available(publishing.versions_before)
     version_before = available(publishing.version_before)
     record_version = available(publishing.record_version)
@@ -146,6 +148,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     def run_sql_for_tests(self, sql: str, fetch: str, conn: Connection) -> Any:
         """Send a test's statement by a connection, checked like all statements."""
         added.check_statement(self, sql)
+        sql = self.connections.with_catalog_of_versions(sql)
         return super().run_sql_for_tests(sql, fetch, conn)
 
     def cleanup_connections(self) -> None:

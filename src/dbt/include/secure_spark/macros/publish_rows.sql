@@ -6,7 +6,8 @@
     sql    the query of the version; none for a seed
 #}
 {% macro publish_rows(begun, sql=none) %}
-    {%- if config.get('statistics') and not begun.kept -%}
+    {#- Iceberg counts them as it writes, and refuses the statement. -#}
+    {%- if config.get('statistics') and not begun.kept and config.get('file_format') != 'iceberg' -%}
         {%- call statement('statistics') -%}
             analyze table {{ begun.version }} compute statistics for columns {{ config.get('statistics') | join(', ') }}
         {%- endcall -%}

@@ -27,8 +27,10 @@
     {%- call statement('main', language='sql' if begun.kept else model['language']) -%}
         {%- if begun.kept -%}
             describe table {{ begun.kept }}
+        {%- elif begun.folders and config.get('file_format') == 'iceberg' -%}
+            {{ version_in_buckets(begun.version, compiled_code, begun.folders) }}
         {%- elif model['language'] == 'python' -%}
-            {{ write_python_version(begun.version, compiled_code, begun.folders, begun.files) }}
+            {{ write_python_version(adapter.table_of(begun.version), compiled_code, begun.folders, begun.files) }}
         {%- elif begun.folders -%}
             {{ _version_in_folders(begun.version, compiled_code, begun.folders) }}
         {%- else -%}

@@ -9,7 +9,7 @@
 {% materialization seed, adapter='secure_spark' %}
     {%- set begun = begin_version() -%}
     {%- call statement('main', language='python') -%}
-        {{ _write_seed_version(begun.version) }}
+        {{ _write_seed_version(adapter.table_of(begun.version)) }}
     {%- endcall -%}
     {{ publish_rows(begun) }}
     {# dbt loads the result with this name. #}

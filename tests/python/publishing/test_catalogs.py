@@ -1,0 +1,181 @@
+"""Versions in a catalog of their own: how they are named there, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from metastore_double import RememberedMetastore
+
+from dbt_secure_spark import catalogs
+from dbt_secure_spark.published_state import columns_of, fields_of, snapshots_of
+from dbt_secure_spark.queries import in_catalog_of_versions
+from dbt_secure_spark.versions import definitions_of_versions, encoded, raw_reads
+
+V = "s_versions.a__v20260101000000_0123abcd"
+W = "s_versions.b__v20260101000000_0123abcd"
+
+
+def metastore(catalog: str | None = "lake", **classes: str) -> RememberedMetastore:
+    """A metastore beside catalogs of these classes."""
+    found = RememberedMetastore("s", "s_versions")
+    found.config.credentials.versions_catalog = catalog
+    classes = {"lake": "org.apache.iceberg.spark.SparkCatalog", **classes}
+    for name in ("spark_catalog", "lake", "nowhere", "old"):
+        value = classes.get(name, "<undefined>")
+        found.settings[f"spark.sql.catalog.{name}"] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (f"select * from {V}", f"select * from lake.{V}"),
+        (
+            f"select '{V}' as v from {V} -- {V}",
+            f"select '{V}' as v from lake.{V} -- {V}",
+        ),
+        (f"drop table if exists {V} purge", f"drop table if exists lake.{V} purge"),
+        (f"select * from {V}.files", f"select * from lake.{V}.files"),
+        (f"select {V}.x from {V}", f"select lake.{V}.x from lake.{V}"),
+        (f"select * from lake.{V}", f"select * from lake.{V}"),
+        (f"alter table `s_versions`.{V.split('.')[1]} set x", None),
+        ("select s.a.x from s.a", "select s.a.x from s.a"),
+    ],
+)
+def test_a_statement_names_the_catalog_of_versions_alone(statement, expected):
+    expected = expected or statement.replace("`s_", "lake.`s_")
+    assert in_catalog_of_versions(statement, "lake") == expected
+
+
+@pytest.mark.parametrize("catalog", ["lake", None])
+def test_a_view_s_text_is_known_without_its_catalogs(catalog):
+    adapter = metastore(catalog)
+    node = {"relation_name": "s.t"}
+    graph = {"nodes": {"t": node}, "sources": {"r": {"relation_name": "lake.raw.x"}}}
+    text = f"select * from {V} as a join s.t as t join lake.raw.x as x on a.id = t.id"
+    named = catalogs.in_its_catalog(adapter, graph, text)
+    assert f"{catalog or 'spark_catalog'}.{V}" in named
+    assert "spark_catalog.s.t" in named and "join lake.raw.x" in named
+    assert catalogs.without_its_catalog(adapter, named) == text
+
+
+def graph_of(*formats: str | None) -> dict:
+    """A graph of stored models by their formats."""
+    config = {"materialized": "published_view"}
+    return {
+        "nodes": {
+            f"m{n}": {"name": f"m{n}", "config": config | {"file_format": each}}
+            for n, each in enumerate(formats)
+        }
+    }
+
+
+def test_a_version_is_of_the_format_of_its_catalog():
+    catalogs.check_file_formats(metastore(), graph_of("iceberg", "ICEBERG"))
+    catalogs.check_file_formats(metastore(None), graph_of("parquet", None, "delta"))
+    with pytest.raises(CompilationError, match=r"'m1' and 1 more would not be stored"):
+        catalogs.check_file_formats(metastore(), graph_of("iceberg", "parquet", None))
+    with pytest.raises(CompilationError, match=r"'m0' would be stored as Iceberg, and"):
+        catalogs.check_file_formats(metastore(None), graph_of("iceberg", "parquet"))
+
+
+def test_the_catalog_of_versions_is_there_and_is_another_one():
+    catalogs.check_catalogs(metastore())
+    catalogs.check_catalogs(metastore(None))
+    with pytest.raises(DbtRuntimeError, match="the session has no such catalog"):
+        catalogs.check_catalogs(metastore("nowhere"))
+    for name in ("spark_catalog", "a.b", ""):
+        with pytest.raises(DbtRuntimeError, match="must be the name of a catalog"):
+            catalogs.check_catalogs(metastore(name))
+
+
+def test_iceberg_is_not_the_catalog_of_views():
+    session = "org.apache.iceberg.spark.SparkSessionCatalog"
+    for catalog in ("lake", None):
+        adapter = metastore(catalog, spark_catalog=session)
+        with pytest.raises(
+            DbtRuntimeError, match=r"catalog spark_catalog is Iceberg's"
+        ):
+            catalogs.check_catalogs(adapter)
+
+
+@pytest.mark.parametrize(
+    ("catalog", "there", "is_refused"),
+    [
+        ("lake", "lake.", False),
+        ("lake", "`Lake`.", False),
+        ("lake", "spark_catalog.", True),
+        ("lake", "", True),
+        ("lake", "old.", True),
+        (None, "lake.", True),
+        (None, "spark_catalog.", False),
+        (None, "", False),
+    ],
+)
+def test_versions_are_not_looked_for_in_another_catalog(catalog, there, is_refused):
+    """They are known without it: a run would take one for the other, or drop it."""
+    kept = f"kept_versions={encoded(W)}"
+    told = {"s.a": f"View Text: select * from {there}{V}\nTable Properties: [{kept}]"}
+    adapter = metastore(catalog)
+    catalogs.refuse_versions_elsewhere(adapter, told, ["t_versions"])
+    if not is_refused:
+        catalogs.refuse_versions_elsewhere(adapter, told, ["s_versions"])
+        return
+    with pytest.raises(DbtRuntimeError, match=r"s\.a reads versions in the catalog"):
+        catalogs.refuse_versions_elsewhere(adapter, told, ["s_versions"])
+
+
+DESCRIBED = [
+    ("user_id", "bigint", None),
+    ("made", "struct<a:int,b:array<int>>", None),
+    ("", "", ""),
+    ("# Metadata Columns", "", ""),
+    ("_partition", "struct<>", ""),
+    ("", "", ""),
+    ("# Detailed Table Information", "", ""),
+    ("Location", "file:/lake/s_versions/a", ""),
+    ("Provider", "iceberg", ""),
+    ("Table Properties", "[current-snapshot-id=17,raw_reads={reads},x=y]", ""),
+]
+
+
+class Catalog(RememberedMetastore):
+    """A metastore beside a catalog that describes one version, and tells its files."""
+
+    def __init__(self, path: str = "file:/lake/s_versions/a/data/0.parquet") -> None:
+        super().__init__("s", "s_versions")
+        self.config.credentials.versions_catalog = "lake"
+        self.path = path
+
+    def execute(self, statement, fetch=False):
+        """Answer what is asked of the version."""
+        reads = encoded("repository.jobs:20260101000000_0123abcd:3:4:5")
+        rows = {
+            "show tables in lake.s_versions like '*'": [
+                ("s_versions", "claimed_by", False),
+                ("s_versions", V.split(".")[1], False),
+            ],
+            f"describe table extended {V}": [
+                (name, kind.replace("{reads}", reads), *rest)
+                for name, kind, *rest in DESCRIBED
+            ],
+            f"select '{V}' as version, file_path, file_size_in_bytes from {V}.files": [
+                (V, self.path, 12)
+            ],
+        }[statement]
+        return None, type("Answer", (), {"rows": rows})
+
+
+def test_a_version_of_iceberg_is_told_as_others_are():
+    ((name, told),) = definitions_of_versions(Catalog(), "s_versions").items()
+    assert f"s_versions.{name}" == V
+    (read,) = raw_reads(told)
+    assert (read.table, read.rows) == ("repository.jobs", 3)
+    columns = [["user_id", "bigint"], ["made", "struct<a:int,b:array<int>>"]]
+    assert columns_of(fields_of(told)["Schema"]) == columns
+
+
+def test_the_files_of_a_version_are_its_snapshot_s():
+    told = {V: definitions_of_versions(Catalog(), "s_versions")[V.split(".")[1]]}
+    assert snapshots_of(Catalog(), told) == {V: (17, [["data/0.parquet", 12]])}
+    assert snapshots_of(Catalog(), {V: "Provider: parquet\nSchema: root\n"}) == {}
