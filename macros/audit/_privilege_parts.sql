@@ -15,6 +15,35 @@ with needs (object_name, needed_on, needed_type, needed_name) as (
     {{ secure_datasets.values_query(needs, 4) | indent }}
 ),
 
+{{ secure_datasets._included_privileges() }},
+
+{{ secure_datasets._roles_with_grants(role) }},
+
+{{ secure_datasets._inherited_roles() }},
+
+{{ secure_datasets._role_paths() }},
+
+{{ secure_datasets._privileges_held() }},
+
+-- The same object may stand in two places: it is asked for once.
+privileges_required as (
+    select distinct
+        needs.object_name,
+        matrix.operation,
+        matrix.alternative,
+        matrix.privilege,
+        matrix.through_secondary_role,
+        needs.needed_type,
+        needs.needed_name
+    from {{ ref('privilege_requirements') }} as matrix
+    inner join needs
+        on matrix.needed_on = needs.needed_on
+)
+{%- endmacro %}
+
+
+{# Each privilege with the privileges that it includes. #}
+{% macro _included_privileges() -%}
 included_privileges (privilege, included) as (
     values
     ('OWNERSHIP', 'OWNERSHIP'),
@@ -31,8 +60,12 @@ included_privileges (privilege, included) as (
     ('ALL', 'SELECT'),
     ('ALL', 'CREATE'),
     ('ALL', 'USAGE')
-),
+)
+{%- endmacro %}
 
+
+{# The granted privileges, the links between roles, and all roles. #}
+{% macro _roles_with_grants(role) -%}
 grants as (
     select
         role_name,
@@ -62,9 +95,13 @@ roles as (
     union
     select {{ secure_datasets.sql_text(role) }}
     {%- endif %}
-),
+)
+{%- endmacro %}
 
--- What is inherited, in one row, so that roles at any distance are found without recursion.
+
+{# Each role with the roles that it inherits at any distance. #}
+{% macro _inherited_roles() -%}
+-- All links in one row: `reached` follows them to any distance without recursion.
 inherited as (
     select
         collect_list(struct(role_name, inherits_role_name)) as steps,
@@ -73,7 +110,7 @@ inherited as (
     where not is_secondary
 ),
 
--- No way is longer than there are heirs, and each round finds the roles one step further.
+-- Each round goes one step further, and no way is longer than the number of heirs.
 reached as (
     select
         roles.role_name,
@@ -91,10 +128,13 @@ reached as (
         ) as held
     from roles
     cross join inherited
-),
+)
+{%- endmacro %}
 
--- Only the role in use has secondary roles; those of a role that it inherits do not come
--- along.
+
+{# Each role with the roles whose privileges it holds. #}
+{% macro _role_paths() -%}
+-- Only the role in use has secondary roles; it does not inherit the secondary roles of a role.
 role_ways as (
     select
         role_name,
@@ -119,8 +159,12 @@ role_paths as (
         min(is_secondary) as is_secondary
     from role_ways
     group by role_name, held_role_name
-),
+)
+{%- endmacro %}
 
+
+{# The privileges that each role holds. #}
+{% macro _privileges_held() -%}
 privileges_held as (
     select
         role_paths.role_name,
@@ -138,21 +182,6 @@ privileges_held as (
         included_privileges.included,
         grants.object_type,
         grants.object_name
-),
-
--- The same object may stand in two places: it is asked for once.
-privileges_required as (
-    select distinct
-        needs.object_name,
-        matrix.operation,
-        matrix.alternative,
-        matrix.privilege,
-        matrix.through_secondary_role,
-        needs.needed_type,
-        needs.needed_name
-    from {{ ref('privilege_requirements') }} as matrix
-    inner join needs
-        on matrix.needed_on = needs.needed_on
 )
 {%- endmacro %}
 

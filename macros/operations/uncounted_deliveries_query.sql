@@ -101,23 +101,15 @@ where not_live is not null
     Spark from pushing the later steps into the query of each table.
 #}
 {% macro _uncounted_in(names, relation, linking) -%}
-{%- set lists, positions, plain = [], [], [] -%}
+{%- set lists, positions = [], [] -%}
 {%- for name in names -%}
-    {%- set feed = secure_datasets.feed_of(name) -%}
     {% do lists.append(linking[name]) %}
-    {% do positions.extend((feed or {}).get('positions', [])) %}
-    {% do plain.append(name) if not feed and not secure_datasets.raw_readings(name) %}
+    {% do positions.extend((secure_datasets.feed_of(name) or {}).get('positions', [])) %}
 {%- endfor -%}
 {%- set columns, order_type = adapter.secure_datasets().in_one_order(lists), 'decimal(38, 0)' if positions else 'bigint' -%}
 with all_dated as (
 
-    {%- if plain %}
-    {{ secure_datasets._dated_texts(plain, columns, linking, order_type) | indent(4) }}
-    {%- endif %}
-    {%- for name in names if name not in plain %}
-    {{ 'union all' if plain or not loop.first }}
-    {{ secure_datasets._dated_in(name, columns, linking[name], order_type) | indent(4) }}
-    {%- endfor %}
+    {{ secure_datasets._all_dated(names, columns, linking, order_type) | indent(4) }}
 
 ),
 
@@ -127,6 +119,52 @@ all_staged as (
 
 ),
 
+{{ secure_datasets._compared_deliveries(columns) }},
+
+{{ secure_datasets._newest_deliveries(columns) }},
+
+{{ secure_datasets._judged_deliveries() }}
+
+{{ secure_datasets._uncounted_rows(names[0], columns, linking) }}
+{%- endmacro %}
+
+
+{# The judged deliveries that do not count, with the columns of `_told_of`. #}
+{% macro _uncounted_rows(name, columns, linking) -%}
+{{ secure_datasets._told_of(name, 'reason', linking, {
+    'table_name': 'table_name',
+    'has': columns,
+    'row_id': 'id',
+    'raw_id': 'delivered_id',
+    'detail': "case reason when 'superseded' then 'says ' || staged_says when 'not staged, superseded' then newest_detail when 'out of time' then staged_time end",
+    'since': "case reason when 'deleted' then staged_deleted_on when 'switched off' then staged_date_modified end",
+    'changed_by': "case reason when 'switched off' then staged_modified_by end",
+    'raw_row': 'case when reason = rejection_reason then raw_row end',
+    'is_current': "case when newest_is_later then coalesce(reason = 'switched off' and newest_says is null and not newest_is_active and not newest_is_conflict, false) else true end",
+}) }}
+from judged
+where reason is not null
+{%- endmacro %}
+
+
+{# The deliveries of raw tables in the common form; one query reads the raw tables that `_dated_texts` can read. #}
+{% macro _all_dated(names, columns, linking, order_type) -%}
+{%- set plain = [] -%}
+{%- for name in names -%}
+    {% do plain.append(name) if not secure_datasets.feed_of(name) and not secure_datasets.raw_readings(name) %}
+{%- endfor -%}
+{%- if plain %}
+{{ secure_datasets._dated_texts(plain, columns, linking, order_type) }}
+{%- endif %}
+{%- for name in names if name not in plain %}
+{{ 'union all' if plain or not loop.first }}
+{{ secure_datasets._dated_in(name, columns, linking[name], order_type) }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# Each delivery beside the staged row of its id. #}
+{% macro _compared_deliveries(columns) -%}
 compared as (
 
     select
@@ -144,8 +182,12 @@ compared as (
     left join all_staged
         on all_dated.table_name = all_staged.table_name and all_dated.id = all_staged.id
 
-),
+)
+{%- endmacro %}
 
+
+{# Each delivery beside the newest delivery of its id. #}
+{% macro _newest_deliveries(columns) -%}
 ranked as (
 
     select
@@ -181,6 +223,12 @@ delivered as (
 
 ),
 
+{{ secure_datasets._deliveries_that_differ(columns) }}
+{%- endmacro %}
+
+
+{# Each delivery with its differences from the staged row and from the newest delivery. #}
+{% macro _deliveries_that_differ(columns) -%}
 held_against as (
 
     select
@@ -189,8 +237,12 @@ held_against as (
         {{ secure_datasets._said_otherwise(columns, 'newest_') }} as newest_says
     from delivered
 
-),
+)
+{%- endmacro %}
 
+
+{# Each delivery with the reason why it does not count; null if it counts. #}
+{% macro _judged_deliveries() -%}
 judged as (
 
     select
@@ -220,20 +272,6 @@ judged as (
     )
 
 )
-
-{{ secure_datasets._told_of(names[0], 'reason', linking, {
-    'table_name': 'table_name',
-    'has': columns,
-    'row_id': 'id',
-    'raw_id': 'delivered_id',
-    'detail': "case reason when 'superseded' then 'says ' || staged_says when 'not staged, superseded' then newest_detail when 'out of time' then staged_time end",
-    'since': "case reason when 'deleted' then staged_deleted_on when 'switched off' then staged_date_modified end",
-    'changed_by': "case reason when 'switched off' then staged_modified_by end",
-    'raw_row': 'case when reason = rejection_reason then raw_row end',
-    'is_current': "case when newest_is_later then coalesce(reason = 'switched off' and newest_says is null and not newest_is_active and not newest_is_conflict, false) else true end",
-}) }}
-from judged
-where reason is not null
 {%- endmacro %}
 
 

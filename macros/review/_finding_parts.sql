@@ -227,6 +227,45 @@ where user_groups.is_live and user_groups.parent_user_group_id is not null
     is_found  restricts the CTEs to users with a stored finding of toxic-pair
 #}
 {% macro _toxic_rows(relation, is_found=false) -%}
+{{ secure_datasets._pairs_of_permissions(relation) }},
+
+{{ secure_datasets._held_permissions(relation, is_found) }},
+
+{{ secure_datasets._toxic_holders() }},
+
+toxic_rows as (
+
+    select
+        toxic.user_id,
+        toxic.object_type,
+        toxic.object_id,
+        toxic.pair,
+        each_way_round.place as side,
+        each_way_round.permission_name,
+        each_way_round.reason,
+        concat(held_by.grant_table, ' ', held_by.grant_id) as by_row,
+        row_number() over (
+            partition by toxic.user_id, toxic.object_type, toxic.object_id, toxic.pair, each_way_round.place
+            order by held_by.grant_table, held_by.grant_id
+        ) as place
+    from toxic
+    inner join each_way_round
+        on
+            toxic.object_type = each_way_round.object_type
+            and toxic.pair = each_way_round.pair
+    inner join held_by
+        on
+            toxic.user_id = held_by.user_id
+            and toxic.object_type = held_by.object_type
+            and each_way_round.permission_name = held_by.permission_name
+            and (held_by.object_id is null or toxic.object_id = held_by.object_id)
+
+)
+{%- endmacro %}
+
+
+{# The toxic pairs, from either side, and the permissions that they name. #}
+{% macro _pairs_of_permissions(relation) -%}
 pairs as (
 
     -- It may be there twice.
@@ -259,8 +298,12 @@ named_permissions as (
     -- Several pairs may name a permission.
     select distinct object_type, permission_name from each_way_round
 
-),
+)
+{%- endmacro %}
 
+
+{# The people who hold these permissions, and the rows that give them. #}
+{% macro _held_permissions(relation, is_found) -%}
 held_by as (
 
     -- One row may give it in several ways, and a global role does so on every object.
@@ -293,8 +336,12 @@ held as (
     -- By several rows, perhaps.
     select distinct user_id, object_type, object_id, permission_name from held_by
 
-),
+)
+{%- endmacro %}
 
+
+{# The people who hold both permissions of a pair. #}
+{% macro _toxic_holders() -%}
 toxic as (
 
     -- The pair is found from either of its sides.
@@ -315,35 +362,6 @@ toxic as (
             and each_way_round.other_permission_name = others.permission_name
             -- What is held by a global role is held on every object.
             and (others.object_id is null or held.object_id = others.object_id)
-
-),
-
-toxic_rows as (
-
-    select
-        toxic.user_id,
-        toxic.object_type,
-        toxic.object_id,
-        toxic.pair,
-        each_way_round.place as side,
-        each_way_round.permission_name,
-        each_way_round.reason,
-        concat(held_by.grant_table, ' ', held_by.grant_id) as by_row,
-        row_number() over (
-            partition by toxic.user_id, toxic.object_type, toxic.object_id, toxic.pair, each_way_round.place
-            order by held_by.grant_table, held_by.grant_id
-        ) as place
-    from toxic
-    inner join each_way_round
-        on
-            toxic.object_type = each_way_round.object_type
-            and toxic.pair = each_way_round.pair
-    inner join held_by
-        on
-            toxic.user_id = held_by.user_id
-            and toxic.object_type = held_by.object_type
-            and each_way_round.permission_name = held_by.permission_name
-            and (held_by.object_id is null or toxic.object_id = held_by.object_id)
 
 )
 {%- endmacro %}

@@ -37,6 +37,16 @@ found as (
 
 ),
 
+{{ secure_datasets._finding_exceptions() }},
+
+{{ secure_datasets._judged_findings() }}
+
+select * from final
+{%- endmacro %}
+
+
+{# The exceptions, one per finding. #}
+{% macro _finding_exceptions() -%}
 exceptions as (
 
     select
@@ -49,17 +59,17 @@ exceptions as (
     where trim(owner) != '' and trim(reason) != ''
     group by trim(rule), trim(subject)
 
-),
+)
+{%- endmacro %}
 
+
+{# Each finding with its severity, who acts on it, and its exception. #}
+{% macro _judged_findings() -%}
 final as (
 
     select
         found.rule,
-        case found.rule
-            {%- for rule, severity in secure_datasets.finding_rules().items() %}
-            when '{{ rule }}' then '{{ severity }}'
-            {%- endfor %}
-        end as severity,
+        {{ secure_datasets._severity_of_rule() | indent(8) }} as severity,
         found.subject,
         found.user_id,
         found.object_type,
@@ -93,6 +103,14 @@ final as (
             and found.subject = exceptions.subject
 
 )
+{%- endmacro %}
 
-select * from final
+
+{# The severity of a finding's rule. #}
+{% macro _severity_of_rule() -%}
+case found.rule
+    {%- for rule, severity in secure_datasets.finding_rules().items() %}
+    when '{{ rule }}' then '{{ severity }}'
+    {%- endfor %}
+end
 {%- endmacro %}

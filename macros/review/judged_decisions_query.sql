@@ -5,8 +5,65 @@
 #}
 {% macro judged_decisions_query() -%}
 {%- set deciders = var('review_deciders') -%}
+with {{ secure_datasets._read_decisions() }},
+
+{{ secure_datasets._decided_subjects() }},
+
+{{ secure_datasets._people_by_name() }},
+{%- if deciders == 'in charge' %}
+
+{{ secure_datasets._who_acts() }},
+
+{{ secure_datasets._admins() }},
+{%- elif deciders is not string %}
+
+named_deciders as (
+
+    -- Several names may be one person's.
+    select distinct user_id
+    from called
+    where name in ({% for name in deciders %}{{ secure_datasets.ascii_lower(secure_datasets.sql_text(name | string | trim)) }}{{ ', ' if not loop.last }}{% endfor %})
+
+),
+{%- endif %}
+
+{{ secure_datasets._known_decisions(deciders) }},
+
+{{ secure_datasets._judged_for_themselves(deciders) }},
+
+{{ secure_datasets._contradicted_decisions() }},
+
+{{ secure_datasets._decisions_with_verdict() }}
+
+select * from final
+{%- endmacro %}
+
+
+{# Each decision with its verdict and problem. #}
+{% macro _decisions_with_verdict() -%}
+final as (
+
+    select
+        object_type,
+        object_id,
+        user_id,
+        seen,
+        decision,
+        decided_by_user_id,
+        decided_on,
+        case when unreadable is not null or is_contradicted then 'unreadable' when void_since is not null then 'void' else 'counts' end as verdict,
+        coalesce(unreadable, case when is_contradicted then 'keep and remove were decided on one day' end, void_since) as problem,
+        as_delivered
+    from compared
+
+)
+{%- endmacro %}
+
+
+{# The decisions as delivered, read. #}
+{% macro _read_decisions() -%}
 {%- set columns = ['object_type', 'object_id', 'user_id', 'seen', 'decision', 'decided_by', 'decided_on'] -%}
-with delivered as (
+delivered as (
 
     -- A table that comes back twice says the same twice.
     select distinct
@@ -35,8 +92,12 @@ decisions as (
         ) as as_delivered
     from delivered
 
-),
+)
+{%- endmacro %}
 
+
+{# The objects and users that a decision can name. #}
+{% macro _decided_subjects() -%}
 objects as (
 
     -- Live or not: what is no more there was decided about while it was.
@@ -61,8 +122,12 @@ users as (
     where user_id is not null
     group by user_id
 
-),
+)
+{%- endmacro %}
 
+
+{# The person that each id, login or e-mail address means. #}
+{% macro _people_by_name() -%}
 names as (
 
     select cast(user_id as string) as name, user_id, 1 as kind from {{ ref('stg_users') }}
@@ -98,24 +163,12 @@ called as (
     where place = 1
     group by name
 
-),
-{%- if deciders == 'in charge' %}
+)
+{%- endmacro %}
 
-{{ secure_datasets._who_acts() }},
 
-{{ secure_datasets._admins() }},
-{%- elif deciders is not string %}
-
-named_deciders as (
-
-    -- Several names may be one person's.
-    select distinct user_id
-    from called
-    where name in ({% for name in deciders %}{{ secure_datasets.ascii_lower(secure_datasets.sql_text(name | string | trim)) }}{{ ', ' if not loop.last }}{% endfor %})
-
-),
-{%- endif %}
-
+{# The decisions, each with its decider and whether that person may decide. #}
+{% macro _known_decisions(deciders) -%}
 known as (
 
     select
@@ -123,13 +176,7 @@ known as (
         called.user_id as decided_by_user_id,
         -- Of several who are called so, the user may be the one.
         coalesce(array_contains(called.user_ids, decisions.user_id), false) as is_own,
-        {%- if deciders == 'in charge' %}
-        charges.user_id is not null or coalesce(admins.is_global_admin, false) as may_decide,
-        {%- elif deciders is string %}
-        true as may_decide,
-        {%- else %}
-        named_deciders.user_id is not null as may_decide,
-        {%- endif %}
+        {{ secure_datasets._may_decide(deciders) }} as may_decide,
         coalesce(deciding_users.is_live, false) as decider_is_live,
         deciding_users.person as decider,
         objects.object_id is not null as object_is_known,
@@ -145,21 +192,43 @@ known as (
         on {{ secure_datasets.ascii_lower('decisions.decided_by') }} = called.name
     left join users as deciding_users
         on called.user_id = deciding_users.user_id
-    {%- if deciders == 'in charge' %}
-    left join charges
-        on
-            called.user_id = charges.user_id
-            and decisions.object_type = charges.object_type
-            and decisions.object_id = charges.object_id
-    left join admins
-        on called.user_id = admins.user_id
-    {%- elif deciders is not string %}
-    left join named_deciders
-        on called.user_id = named_deciders.user_id
-    {%- endif %}
+    {{- secure_datasets._joins_of_deciders(deciders) | indent(4) }}
 
-),
+)
+{%- endmacro %}
 
+
+{# The condition that the person may decide: in charge or a global administrator, anybody, or one of the named people. #}
+{% macro _may_decide(deciders) -%}
+{%- if deciders == 'in charge' -%}
+charges.user_id is not null or coalesce(admins.is_global_admin, false)
+{%- elif deciders is string -%}
+true
+{%- else -%}
+named_deciders.user_id is not null
+{%- endif -%}
+{%- endmacro %}
+
+
+{# The joins that `_may_decide` reads. #}
+{% macro _joins_of_deciders(deciders) -%}
+{%- if deciders == 'in charge' %}
+left join charges
+    on
+        called.user_id = charges.user_id
+        and decisions.object_type = charges.object_type
+        and decisions.object_id = charges.object_id
+left join admins
+    on called.user_id = admins.user_id
+{%- elif deciders is not string %}
+left join named_deciders
+    on called.user_id = named_deciders.user_id
+{%- endif %}
+{%- endmacro %}
+
+
+{# Each decision with the reason why it is unreadable or void, apart from other decisions. #}
+{% macro _judged_for_themselves(deciders) -%}
 judged as (
 
     select
@@ -184,8 +253,12 @@ judged as (
         end as void_since
     from known
 
-),
+)
+{%- endmacro %}
 
+
+{# Each decision, and whether a decision of the same day contradicts it. #}
+{% macro _contradicted_decisions() -%}
 contradicted as (
 
     -- What counts for nothing contradicts nothing: nobody takes a decision away by a line of their own.
@@ -210,24 +283,5 @@ compared as (
             and judged.user_id = contradicted.user_id
             and judged.decided_on = contradicted.decided_on
 
-),
-
-final as (
-
-    select
-        object_type,
-        object_id,
-        user_id,
-        seen,
-        decision,
-        decided_by_user_id,
-        decided_on,
-        case when unreadable is not null or is_contradicted then 'unreadable' when void_since is not null then 'void' else 'counts' end as verdict,
-        coalesce(unreadable, case when is_contradicted then 'keep and remove were decided on one day' end, void_since) as problem,
-        as_delivered
-    from compared
-
 )
-
-select * from final
 {%- endmacro %}

@@ -18,6 +18,88 @@ with {{ secure_datasets._users_by_name(ref) }},
 
 {{ secure_datasets._judged_members() }},
 
+{{ secure_datasets._live_holders() }},
+
+{{ secure_datasets._judged_permissions() }},
+
+judged as (
+
+    {{ secure_datasets._judged_grants() | indent(4) }}
+    union all
+    {{ secure_datasets._judged_memberships() | indent(4) }}
+    {%- for name, shown_in in rights.links.items() %}
+    union all
+    {{ secure_datasets._judged_links(tables[name], shown_in) | indent }}
+    {%- endfor %}
+
+),
+
+{{ secure_datasets._standing_in(rights, tables) }},
+
+{{ secure_datasets._grants_with_stand_ins() }}
+
+select * from final
+{%- endmacro %}
+
+
+{# The verdicts on grants. #}
+{% macro _judged_grants() -%}
+select
+    grant_table,
+    grant_id,
+    user_id,
+    user_group_id,
+    object_type,
+    object_id,
+    role_name,
+    case
+        when missing is not null then 'gives nothing'
+        -- A role that grants nothing here is about something else.
+        when is_needed is null or takes_right then 'counts'
+        when not takes_right then 'has another way'
+        else 'redundant'
+    end as verdict,
+    missing
+from judged_permissions
+{%- endmacro %}
+
+
+{# The verdicts on memberships of groups. #}
+{% macro _judged_memberships() -%}
+select
+    'user_group_members' as grant_table,
+    members.user_group_member_id as grant_id,
+    members.user_id,
+    members.user_group_id,
+    'User Group' as object_type,
+    members.user_group_id as object_id,
+    cast(null as string) as role_name,
+    case
+        when named_users.is_live is not true or named_things.is_live is not true then 'gives nothing'
+        when redundant_members.user_group_member_id is not null then 'redundant'
+        else 'counts'
+    end as verdict,
+    nullif(concat_ws(
+        '; ',
+        case when named_users.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('user', 'members.user_id', 'named_users.person', 'named_users') }}) end,
+        case when named_things.is_live is not true then concat('object: ', {{ secure_datasets._not_live('group', 'members.user_group_id', 'named_things.name', 'named_things') }}) end
+    ), '') as missing
+from members
+left join (
+    -- Once for each group that it leads to.
+    select distinct user_group_member_id
+    from redundant_members
+) as redundant_members
+    on members.user_group_member_id = redundant_members.user_group_member_id
+left join named_users
+    on members.user_id = named_users.user_id
+left join named_things
+    on named_things.object_type = 'User Group' and members.user_group_id = named_things.object_id
+{%- endmacro %}
+
+
+{# The groups with live members, and the global roles that grant something. #}
+{% macro _live_holders() -%}
 groups_with_members as (
 
     -- A group is there once for each member.
@@ -33,8 +115,12 @@ granting_global_roles as (
     from {{ ref('role_permissions') }}
     where object_type = 'Global' and permission_name is not null
 
-),
+)
+{%- endmacro %}
 
+
+{# Each grant with the reasons why it gives nothing. #}
+{% macro _judged_permissions() -%}
 judged_permissions as (
 
     select
@@ -71,66 +157,12 @@ judged_permissions as (
             grants.grant_table = 'user_global_roles'
             and grants.role_name = granting.role_name
 
-),
+)
+{%- endmacro %}
 
-judged as (
 
-    select
-        grant_table,
-        grant_id,
-        user_id,
-        user_group_id,
-        object_type,
-        object_id,
-        role_name,
-        case
-            when missing is not null then 'gives nothing'
-            -- A role that grants nothing here is about something else.
-            when is_needed is null or takes_right then 'counts'
-            when not takes_right then 'has another way'
-            else 'redundant'
-        end as verdict,
-        missing
-    from judged_permissions
-    union all
-    select
-        'user_group_members' as grant_table,
-        members.user_group_member_id as grant_id,
-        members.user_id,
-        members.user_group_id,
-        'User Group' as object_type,
-        members.user_group_id as object_id,
-        cast(null as string) as role_name,
-        case
-            when named_users.is_live is not true or named_things.is_live is not true then 'gives nothing'
-            when redundant_members.user_group_member_id is not null then 'redundant'
-            else 'counts'
-        end as verdict,
-        nullif(concat_ws(
-            '; ',
-            case when named_users.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('user', 'members.user_id', 'named_users.person', 'named_users') }}) end,
-            case when named_things.is_live is not true then concat('object: ', {{ secure_datasets._not_live('group', 'members.user_group_id', 'named_things.name', 'named_things') }}) end
-        ), '') as missing
-    from members
-    left join (
-        -- Once for each group that it leads to.
-        select distinct user_group_member_id
-        from redundant_members
-    ) as redundant_members
-        on members.user_group_member_id = redundant_members.user_group_member_id
-    left join named_users
-        on members.user_id = named_users.user_id
-    left join named_things
-        on named_things.object_type = 'User Group' and members.user_group_id = named_things.object_id
-    {%- for name, shown_in in rights.links.items() %}
-    union all
-    {{ secure_datasets._judged_links(tables[name], shown_in) | indent }}
-    {%- endfor %}
-
-),
-
-{{ secure_datasets._standing_in(rights, tables) }},
-
+{# Each judged row with its stand-ins. #}
+{% macro _grants_with_stand_ins() -%}
 final as (
 
     select
@@ -154,8 +186,6 @@ final as (
             and judged.verdict in ('redundant', 'has another way')
 
 )
-
-select * from final
 {%- endmacro %}
 
 
@@ -230,20 +260,7 @@ left join (
     gives at least a part of the same.
 #}
 {% macro _standing_in(rights, tables) -%}
--- Not by the verdicts: each of these is written out wherever it is read, and planned there.
-redundant_ways as (
-
-    select judged_ways.*
-    from judged_ways
-    left semi join (
-        select grant_table, grant_id
-        from weighed
-        where is_needed and not coalesce(takes_right, false)
-    ) as redundant
-        on judged_ways.grant_table = redundant.grant_table and judged_ways.grant_id = redundant.grant_id
-    where judged_ways.is_needed
-
-),
+{{ secure_datasets._redundant_ways() }},
 
 others as (
 
@@ -288,6 +305,31 @@ others as (
 
 ),
 
+{{ secure_datasets._first_stand_ins() }}
+{%- endmacro %}
+
+
+{# The ways by redundant rows. #}
+{% macro _redundant_ways() -%}
+-- Not by the verdicts: each of these is written out wherever it is read, and planned there.
+redundant_ways as (
+
+    select judged_ways.*
+    from judged_ways
+    left semi join (
+        select grant_table, grant_id
+        from weighed
+        where is_needed and not coalesce(takes_right, false)
+    ) as redundant
+        on judged_ways.grant_table = redundant.grant_table and judged_ways.grant_id = redundant.grant_id
+    where judged_ways.is_needed
+
+)
+{%- endmacro %}
+
+
+{# The number of stand-ins of each row, and the first ten. #}
+{% macro _first_stand_ins() -%}
 numbered as (
 
     select

@@ -57,6 +57,42 @@ charges as (
 
 ),
 
+{{ secure_datasets._people_in_charge() }},
+
+{{ secure_datasets._objects_in_pack(ids) }}
+{%- endmacro %}
+
+
+{# The objects of the pack, each with the people in charge. #}
+{% macro _objects_in_pack(ids) -%}
+objects as (
+
+    select
+        objects.object_type,
+        objects.object_id,
+        objects.object_name,
+        coalesce(in_charge.in_charge, 'the global administrators') as in_charge,
+        coalesce(in_charge.number_in_charge, 0) as number_in_charge
+    from {{ secure_datasets.relation_named('int_securable_objects') }} as objects
+    left join in_charge
+        on
+            objects.object_type = in_charge.object_type
+            and objects.object_id = in_charge.object_id
+    {%- if ids is not none %}
+    left semi join charges
+        on
+            objects.object_type = charges.object_type
+            and objects.object_id = charges.object_id
+            and charges.user_id in ({{ ids | join(', ') }})
+    {%- endif %}
+    where objects.object_type in ('Data Source', 'Project')
+
+)
+{%- endmacro %}
+
+
+{# The people in charge of each object, by name. #}
+{% macro _people_in_charge() -%}
 numbered_charges as (
 
     select
@@ -87,30 +123,6 @@ in_charge as (
         ) as in_charge
     from numbered_charges
     group by object_type, object_id
-
-),
-
-objects as (
-
-    select
-        objects.object_type,
-        objects.object_id,
-        objects.object_name,
-        coalesce(in_charge.in_charge, 'the global administrators') as in_charge,
-        coalesce(in_charge.number_in_charge, 0) as number_in_charge
-    from {{ secure_datasets.relation_named('int_securable_objects') }} as objects
-    left join in_charge
-        on
-            objects.object_type = in_charge.object_type
-            and objects.object_id = in_charge.object_id
-    {%- if ids is not none %}
-    left semi join charges
-        on
-            objects.object_type = charges.object_type
-            and objects.object_id = charges.object_id
-            and charges.user_id in ({{ ids | join(', ') }})
-    {%- endif %}
-    where objects.object_type in ('Data Source', 'Project')
 
 )
 {%- endmacro %}
@@ -240,6 +252,162 @@ administrators as (
 {{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id'], is_told=true) }},
 {%- endif %}
 
+{{ secure_datasets._findings_of_rows() }},
+
+{{ secure_datasets._also_given(ids, users) }},
+
+{{ secure_datasets._people_with_access() }},
+
+{{ secure_datasets._rows_of_pairs() }},
+
+{{ secure_datasets._findings_of_people() }},
+
+{{ secure_datasets._void_decisions() }},
+
+{{ secure_datasets._administrators_by_id() }},
+
+{{ secure_datasets._users_by_name(secure_datasets.relation_named) }}
+
+select
+    people.object_type,
+    people.object_id,
+    people.user_id,
+    live_users.person,
+    live_users.login_name,
+    people.ways,
+    also_given.shortly as elsewhere,
+    also_given.told as elsewhere_in_full,
+    -- Who is in charge is told at the top of the page.
+    {{ secure_datasets._other_decider() | indent(4) }} as decides,
+    cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
+    live_users.last_login,
+    everywhere.found as found_everywhere,
+    here.found as found_here,
+    people.of_grants as found_of_grants,
+    people.of_members as found_of_members,
+    here.asked as asked_here,
+    people.asked_of_grants,
+    people.asked_of_members,
+    here.put_off.until as put_off_until,
+    here.put_off.owner as put_off_by,
+    people.seen,
+    objects.object_name,
+    objects.in_charge,
+    -- What no run has looked at since, nobody has certified: rights are run more often.
+    {{ secure_datasets._status_in_pack() | indent(4) }} as status,
+    case when people.seen <=> statuses.seen then cast(statuses.certified_until as string) end as certified_until,
+    cast(statuses.decided_on as string) as last_decided_on,
+    {{ secure_datasets._last_decision() | indent(4) }} as last_decision
+from people
+inner join live_users
+    on people.user_id = live_users.user_id
+inner join objects
+    on
+        people.object_type = objects.object_type
+        and people.object_id = objects.object_id
+left join charges as in_charge_here
+    on
+        people.user_id = in_charge_here.user_id
+        and people.object_type = in_charge_here.object_type
+        and people.object_id = in_charge_here.object_id
+left join administrators
+    on people.user_id = administrators.user_id
+{{ secure_datasets._joins_of_status(users) }}
+{{ secure_datasets._joins_of_findings() }}
+order by {{ 'people.user_id, objects.object_name, ' if users is not none }}people.object_type, people.object_id, live_users.person, people.user_id
+{%- endmacro %}
+
+
+{# The joins of a person's other access, findings and decider, in a query of `people` and `statuses`. #}
+{% macro _joins_of_findings() -%}
+left join also_given
+    on
+        people.user_id = also_given.user_id
+        and people.object_type = also_given.object_type
+        and people.object_id = also_given.object_id
+left join voided
+    on
+        people.user_id = voided.user_id
+        and people.object_type = voided.object_type
+        and people.object_id = voided.object_id
+        and statuses.status = 'void'
+left join named_users
+    on coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) = named_users.user_id
+left join charges as charges_of_decider
+    on
+        coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) = charges_of_decider.user_id
+        and people.object_type = charges_of_decider.object_type
+        and people.object_id = charges_of_decider.object_id
+left join administrators as deciding_administrators
+    on coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) = deciding_administrators.user_id
+left join everywhere
+    on people.user_id = everywhere.user_id
+left join here
+    on
+        people.user_id = here.user_id
+        and people.object_type = here.object_type
+        and people.object_id = here.object_id
+{%- endmacro %}
+
+
+{# The join of the review status of each access in the pack, in a query of `people`. #}
+{% macro _joins_of_status(users) -%}
+left join (
+    select statuses.*
+    from {{ secure_datasets.relation_named('review_status') }} as statuses
+    left semi join {{ 'objects' if users is none else 'asked' }} as told
+        on
+            statuses.object_type = told.object_type
+            and statuses.object_id = told.object_id
+            {%- if users is not none %}
+            and statuses.user_id = told.user_id
+            {%- endif %}
+) as statuses
+    on
+        people.user_id = statuses.user_id
+        and people.object_type = statuses.object_type
+        and people.object_id = statuses.object_id
+{%- endmacro %}
+
+
+{# The last decision, and who made it. #}
+{% macro _last_decision() -%}
+concat(
+    coalesce(statuses.decision, voided.decided.decision), ' by ',
+    coalesce(nullif(named_users.person, ''), concat('user ', cast(coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) as string))),
+    -- Who decides counts, in charge or not; auditors ask.
+    case when charges_of_decider.user_id is null and deciding_administrators.user_id is null then ' (not in charge now)' else '' end,
+    ' on ', cast(coalesce(statuses.decided_on, voided.decided.decided_on) as string)
+)
+{%- endmacro %}
+
+
+{# The review status of an access, judged by the access and the day of the pack. #}
+{% macro _status_in_pack() -%}
+case
+    when statuses.status is null then 'never reviewed'
+    when statuses.status not in ('certified', 'overdue') then statuses.status
+    when not (people.seen <=> statuses.seen) then 'new since'
+    when not {{ secure_datasets._lasts('statuses') }} then 'overdue'
+    else statuses.status
+end
+{%- endmacro %}
+
+
+{# The person who decides about an access, unless it is the person in charge at the top of the page. #}
+{% macro _other_decider() -%}
+nullif(
+    {{ secure_datasets._who_else(
+        'in_charge_here.user_id is not null', 'objects.number_in_charge', 'administrators.user_id is not null',
+        'people.is_global or objects.number_in_charge = 0', 'objects.in_charge',
+    ) | indent(8) }},
+    objects.in_charge
+)
+{%- endmacro %}
+
+
+{# The findings of rows that give several people access. #}
+{% macro _findings_of_rows() -%}
 -- What is found of rows that give people access without naming both them and the object.
 found_rows as (
 
@@ -269,10 +437,12 @@ asked_rows as (
     where findings.rule in ('redundant-grant', 'second-way') and not findings.is_excused
     group by findings.raw_table, findings.raw_id
 
-),
+)
+{%- endmacro %}
 
-{{ secure_datasets._also_given(ids, users) }},
 
+{# The people with access, each with the ways to it. #}
+{% macro _people_with_access() -%}
 people as (
 
     select
@@ -301,10 +471,12 @@ people as (
         on asked_members.raw_table = 'user_group_members' and ways.user_group_member_id = asked_members.raw_id
     group by user_id, object_type, object_id
 
-),
+)
+{%- endmacro %}
 
-{{ secure_datasets._rows_of_pairs() }},
 
+{# The findings of a user in general, and of a user's access. #}
+{% macro _findings_of_people() -%}
 -- What is found of a user in general, and of the user here.
 everywhere as (
 
@@ -342,8 +514,12 @@ here as (
     where user_id is not null and object_id is not null
     group by user_id, object_type, object_id
 
-),
+)
+{%- endmacro %}
 
+
+{# The last void decision about each access. #}
+{% macro _void_decisions() -%}
 -- Of what certifies nothing, who said it is told all the same.
 voided as (
 
@@ -356,117 +532,7 @@ voided as (
     where verdict = 'void'
     group by user_id, object_type, object_id
 
-),
-
-{{ secure_datasets._administrators_by_id() }},
-
-{{ secure_datasets._users_by_name(secure_datasets.relation_named) }}
-
-select
-    people.object_type,
-    people.object_id,
-    people.user_id,
-    live_users.person,
-    live_users.login_name,
-    people.ways,
-    also_given.shortly as elsewhere,
-    also_given.told as elsewhere_in_full,
-    -- Who is in charge is told at the top of the page.
-    nullif(
-        {{ secure_datasets._who_else(
-            'in_charge_here.user_id is not null', 'objects.number_in_charge', 'administrators.user_id is not null',
-            'people.is_global or objects.number_in_charge = 0', 'objects.in_charge',
-        ) | indent(8) }},
-        objects.in_charge
-    ) as decides,
-    cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
-    live_users.last_login,
-    everywhere.found as found_everywhere,
-    here.found as found_here,
-    people.of_grants as found_of_grants,
-    people.of_members as found_of_members,
-    here.asked as asked_here,
-    people.asked_of_grants,
-    people.asked_of_members,
-    here.put_off.until as put_off_until,
-    here.put_off.owner as put_off_by,
-    people.seen,
-    objects.object_name,
-    objects.in_charge,
-    -- What no run has looked at since, nobody has certified: rights are run more often.
-    case
-        when statuses.status is null then 'never reviewed'
-        when statuses.status not in ('certified', 'overdue') then statuses.status
-        when not (people.seen <=> statuses.seen) then 'new since'
-        when not {{ secure_datasets._lasts('statuses') }} then 'overdue'
-        else statuses.status
-    end as status,
-    case when people.seen <=> statuses.seen then cast(statuses.certified_until as string) end as certified_until,
-    cast(statuses.decided_on as string) as last_decided_on,
-    concat(
-        coalesce(statuses.decision, voided.decided.decision), ' by ',
-        coalesce(nullif(named_users.person, ''), concat('user ', cast(coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) as string))),
-        -- Who decides counts, in charge or not; auditors ask.
-        case when charges_of_decider.user_id is null and deciding_administrators.user_id is null then ' (not in charge now)' else '' end,
-        ' on ', cast(coalesce(statuses.decided_on, voided.decided.decided_on) as string)
-    ) as last_decision
-from people
-inner join live_users
-    on people.user_id = live_users.user_id
-inner join objects
-    on
-        people.object_type = objects.object_type
-        and people.object_id = objects.object_id
-left join charges as in_charge_here
-    on
-        people.user_id = in_charge_here.user_id
-        and people.object_type = in_charge_here.object_type
-        and people.object_id = in_charge_here.object_id
-left join administrators
-    on people.user_id = administrators.user_id
-left join (
-    select statuses.*
-    from {{ secure_datasets.relation_named('review_status') }} as statuses
-    left semi join {{ 'objects' if users is none else 'asked' }} as told
-        on
-            statuses.object_type = told.object_type
-            and statuses.object_id = told.object_id
-            {%- if users is not none %}
-            and statuses.user_id = told.user_id
-            {%- endif %}
-) as statuses
-    on
-        people.user_id = statuses.user_id
-        and people.object_type = statuses.object_type
-        and people.object_id = statuses.object_id
-left join also_given
-    on
-        people.user_id = also_given.user_id
-        and people.object_type = also_given.object_type
-        and people.object_id = also_given.object_id
-left join voided
-    on
-        people.user_id = voided.user_id
-        and people.object_type = voided.object_type
-        and people.object_id = voided.object_id
-        and statuses.status = 'void'
-left join named_users
-    on coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) = named_users.user_id
-left join charges as charges_of_decider
-    on
-        coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) = charges_of_decider.user_id
-        and people.object_type = charges_of_decider.object_type
-        and people.object_id = charges_of_decider.object_id
-left join administrators as deciding_administrators
-    on coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) = deciding_administrators.user_id
-left join everywhere
-    on people.user_id = everywhere.user_id
-left join here
-    on
-        people.user_id = here.user_id
-        and people.object_type = here.object_type
-        and people.object_id = here.object_id
-order by {{ 'people.user_id, objects.object_name, ' if users is not none }}people.object_type, people.object_id, live_users.person, people.user_id
+)
 {%- endmacro %}
 
 
@@ -534,6 +600,65 @@ coalesce(user_group_member_id, grant_id) as given_id
     a page in it.
 #}
 {% macro _also_given(ids=none, users=none) -%}
+{{ secure_datasets._given_objects(users) }},
+
+{{ secure_datasets._rows_of_many(ids) }},
+
+{{ secure_datasets._named_others() }},
+
+{{ secure_datasets._told_others() }},
+
+also_given as (
+
+    -- By several memberships, perhaps.
+    select
+        user_id,
+        object_type,
+        object_id,
+        array_sort(collect_set(named_struct('row', concat(given_table, ' ', given_id), 'told', shortly))) as shortly,
+        array_join(array_sort(collect_set(told)), '; ') as told
+    from told_others
+    group by user_id, object_type, object_id
+
+)
+{%- endmacro %}
+
+
+{# The further objects of each row, as text: short and long. #}
+{% macro _told_others() -%}
+told_others as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        given_table,
+        given_id,
+        {%- for name, number in {'shortly': 10, 'told': 30}.items() %}
+        concat(
+            given_table, ' ', given_id, ' also gives rights on ', number_of_others,
+            case when number_of_others = 1 then ' other object' else ' other objects' end,
+            case
+                when size(others) = 0 then ', which this pack does not show'
+                else concat(
+                    ': ', array_join(slice(others, 1, {{ number }}), ', '),
+                    case
+                        when number_of_others > least(size(others), {{ number }})
+                            then concat(' and ', number_of_others - least(size(others), {{ number }}), ' more')
+                        else ''
+                    end
+                )
+            end
+        ) as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from named_others
+
+)
+{%- endmacro %}
+
+
+{# The objects to which the rows that give access in this pack lead. #}
+{% macro _given_objects(users) -%}
 here_by_row as (
 
     -- By several rights, perhaps.
@@ -571,8 +696,12 @@ given_objects as (
             and paths.given_table = here_by_row.given_table
             and paths.given_id = here_by_row.given_id
 
-),
+)
+{%- endmacro %}
 
+
+{# These objects by name, and the rows that lead to more than one. #}
+{% macro _rows_of_many(ids) -%}
 named_objects as (
 
     select
@@ -604,8 +733,12 @@ rows_of_many as (
     group by given_table, given_id
     having count(*) > 1
 
-),
+)
+{%- endmacro %}
 
+
+{# The further objects of each row, numbered. #}
+{% macro _named_others() -%}
 named_others as (
 
     select
@@ -622,49 +755,6 @@ named_others as (
     from here_by_row as here
     inner join rows_of_many
         on here.given_table = rows_of_many.given_table and here.given_id = rows_of_many.given_id
-
-),
-
-told_others as (
-
-    select
-        user_id,
-        object_type,
-        object_id,
-        given_table,
-        given_id,
-        {%- for name, number in {'shortly': 10, 'told': 30}.items() %}
-        concat(
-            given_table, ' ', given_id, ' also gives rights on ', number_of_others,
-            case when number_of_others = 1 then ' other object' else ' other objects' end,
-            case
-                when size(others) = 0 then ', which this pack does not show'
-                else concat(
-                    ': ', array_join(slice(others, 1, {{ number }}), ', '),
-                    case
-                        when number_of_others > least(size(others), {{ number }})
-                            then concat(' and ', number_of_others - least(size(others), {{ number }}), ' more')
-                        else ''
-                    end
-                )
-            end
-        ) as {{ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    from named_others
-
-),
-
-also_given as (
-
-    -- By several memberships, perhaps.
-    select
-        user_id,
-        object_type,
-        object_id,
-        array_sort(collect_set(named_struct('row', concat(given_table, ' ', given_id), 'told', shortly))) as shortly,
-        array_join(array_sort(collect_set(told)), '; ') as told
-    from told_others
-    group by user_id, object_type, object_id
 
 )
 {%- endmacro %}

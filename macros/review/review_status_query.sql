@@ -11,6 +11,44 @@ with decisions as (
 
 ),
 
+{{ secure_datasets._newest_decisions() }},
+
+{{ secure_datasets._seen_then() }},
+
+{{ secure_datasets._shown_ways(ref, 'newest', ['user_id', 'object_type', 'object_id']) }},
+
+-- Of what was decided about: nothing else has to be compared.
+{{ secure_datasets._seen_now() }},
+
+{{ secure_datasets._access_now() }},
+
+{{ secure_datasets._access_and_decision() }},
+
+{{ secure_datasets._access_with_status() }},
+
+final as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        status,
+        case when status in ('certified', 'overdue') then ends_on end as certified_until,
+        decision,
+        decided_by_user_id,
+        decided_on,
+        is_as_seen,
+        seen
+    from told
+
+)
+
+select * from final
+{%- endmacro %}
+
+
+{# The newest decision about each access. #}
+{% macro _newest_decisions() -%}
 decided as (
 
     select
@@ -37,8 +75,12 @@ newest as (
         case when kept_on > removed_on or removed_on is null then case when kept_on is not null then 'keep' end else 'remove' end as decision
     from decided
 
-),
+)
+{%- endmacro %}
 
+
+{# The access that the reviewer of the newest decision saw. #}
+{% macro _seen_then() -%}
 seen_then as (
 
     -- On one day, several may have decided the same.
@@ -59,15 +101,12 @@ seen_then as (
     where decisions.verdict = 'counts' or (decisions.verdict = 'void' and decisions.decision = 'remove')
     group by newest.user_id, newest.object_type, newest.object_id
 
-),
+)
+{%- endmacro %}
 
-{{ secure_datasets._shown_ways(ref, 'newest', ['user_id', 'object_type', 'object_id']) }},
 
--- Of what was decided about: nothing else has to be compared.
-{{ secure_datasets._seen_now() }},
-
-{{ secure_datasets._access_now() }},
-
+{# Each access now beside its newest decision. #}
+{% macro _access_and_decision() -%}
 compared as (
 
     select
@@ -99,8 +138,12 @@ compared as (
             and access_now.object_type = seen_now.object_type
             and access_now.object_id = seen_now.object_id
 
-),
+)
+{%- endmacro %}
 
+
+{# Each access with its status. #}
+{% macro _access_with_status() -%}
 told as (
 
     select
@@ -116,24 +159,5 @@ told as (
         end as status
     from compared
 
-),
-
-final as (
-
-    select
-        user_id,
-        object_type,
-        object_id,
-        status,
-        case when status in ('certified', 'overdue') then ends_on end as certified_until,
-        decision,
-        decided_by_user_id,
-        decided_on,
-        is_as_seen,
-        seen
-    from told
-
 )
-
-select * from final
 {%- endmacro %}

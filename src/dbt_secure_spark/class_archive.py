@@ -1,9 +1,9 @@
-"""Keep Spark's classes as Java has them once read, so that it starts in less time.
+"""Archives Spark's loaded classes, so that Java starts in less time.
 
 Java calls this class data sharing: `python -m dbt_secure_spark.class_archive` runs a
-few statements once and writes an archive into the environment. Java 17 uses it for the
-runtime and the jars that it was made of, and starts without it otherwise. Java 21 takes
-PySpark's class path for another one each time, so none is made for it.
+few statements once and writes an archive into the environment. Java 17 uses the archive
+with the same runtime and jars, and starts without it otherwise. Java 21 sees a new
+class path of PySpark at each start, so it gets no archive.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dbt_secure_spark.java import JavaNotFound, find_java_home, version_of
 OF_JAVA = (17,)
 ARCHIVES = Path(sys.prefix) / "java_classes"
 OPTIONS = "spark.driver.extraJavaOptions"
-# An archive that does not fit is not used, and nobody has to hear of it.
+# Java silently ignores an archive that does not fit.
 QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off"
-# What a run does: tables, views, properties, joins, windows, texts, JSON.
+# The work of a run: tables, views, properties, joins, windows, texts, JSON.
 STATEMENTS = (
     "create schema classes",
     "create table classes.t using parquet partitioned by (k) tblproperties ('a' = 'b')"
@@ -60,7 +60,7 @@ def archive_of(home: Path) -> Path:
 def java_option(home: Path) -> str:
     """Return the options by which Java uses the archive; none where there is none."""
     archive = archive_of(home)
-    # Java takes options apart at spaces.
+    # Java splits options at spaces.
     if not archive.is_file() or " " in str(archive):
         return ""
     return f"-XX:SharedArchiveFile={archive} {QUIET}"
@@ -69,7 +69,7 @@ def java_option(home: Path) -> str:
 def make_archive(home: Path) -> Path:
     """Make the archive, unless it is there.
 
-    Java reads half an archive, and ends: so it gets its name when it is whole.
+    Java reads an incomplete archive and ends, so the file gets its name when complete.
     """
     archive = archive_of(home)
     if archive.is_file():

@@ -1,4 +1,4 @@
-"""The project's variables: what each must be, said before anything starts."""
+"""The project's variables: each is checked before a run starts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from secure_datasets.sql import spelling
 
 logger = AdapterLogger("Spark")
 NAME = re.compile(r"[A-Za-z0-9_]+")
-# How the schemas of a past state end. No other schema may be called so.
+# The suffix of the schemas of a past state, which no other schema may have.
 OF_THE_PAST = re.compile(r"_as_of_[0-9]{8}_[0-9]{6}(_[0-9]{6})?$", re.I)
-# How the schema of what changes between two states begins. No other may be called so.
+# The prefix of the schema of changes between two states, which no other may have.
 OF_CHANGES_PREFIX = "access_changes_"
 OF_CHANGES = re.compile(rf"^{OF_CHANGES_PREFIX}\w+_to_\w", re.I)
 # Of characters. Hive's metastore keeps 128, and that of versions is the longer one.
 LONGEST_SCHEMA = 128 - len("_versions")
 
 
-# From which likeness on one name is taken for another, spelled wrongly.
+# The similarity from which a name counts as a wrong spelling of a known name.
 ALIKE = 0.85
 
 # Of numbers: Spark's bigint.
@@ -34,7 +34,7 @@ LARGEST = 2**63
 
 
 def is_number(value: Any) -> bool:
-    """Say whether a value is a number; true and false are none."""
+    """Return whether a value is a number; true and false are none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     # An integer may be too large for what SQL or Python calculates with.
@@ -42,12 +42,12 @@ def is_number(value: Any) -> bool:
 
 
 def is_schema(value: Any) -> bool:
-    """Say whether a value can name a schema."""
+    """Return whether a value can name a schema."""
     return isinstance(value, str) and bool(NAME.fullmatch(value))
 
 
 def is_raw_schema(value: Any) -> bool:
-    """Say whether a value can name a schema, of this catalog or another one."""
+    """Return whether a value can name a schema, with or without a catalog."""
     if not isinstance(value, str) or value.lower().startswith("spark_catalog."):
         # The session's own catalog has one spelling, by which relations are compared.
         return False
@@ -55,17 +55,17 @@ def is_raw_schema(value: Any) -> bool:
 
 
 def is_whole(value: Any) -> bool:
-    """Say whether a value is a whole number from 0 on, written without a fraction."""
+    """Return whether a value is a whole number from 0 on, without a fraction."""
     return is_number(value) and isinstance(value, int) and value >= 0
 
 
 def is_texts(value: Any) -> bool:
-    """Say whether a value is a list of texts."""
+    """Return whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def is_roles(value: Any) -> bool:
-    """Say whether a value is a list of roles: names, or groups as `{group: 17}`."""
+    """Return whether a value is a list of roles: names, or groups as `{group: 17}`."""
     return isinstance(value, list) and all(
         isinstance(each, str)
         or (
@@ -78,7 +78,7 @@ def is_roles(value: Any) -> bool:
 
 
 def is_deciders(value: Any) -> bool:
-    """Say whether a value names people: ids, login names or e-mail addresses."""
+    """Return whether a value names people: ids, login names or e-mail addresses."""
     return (
         isinstance(value, list)
         and bool(value)
@@ -90,7 +90,7 @@ def is_deciders(value: Any) -> bool:
 
 
 def is_day(value: Any) -> bool:
-    """Say whether a value is a day, or empty."""
+    """Return whether a value is a day, or empty."""
     is_written = bool(DAY.fullmatch(str(value))) and moment(value) is not None
     return value == "" or is_written
 
@@ -163,7 +163,7 @@ def names_of_vars(adapter: SparkAdapter) -> list[str]:
 
 
 def check_vars(adapter: SparkAdapter, values: dict[str, Any]) -> None:
-    """Raise if one of the variables that are set is not what it must be."""
+    """Raise if a variable has an invalid value."""
     for name, value in values.items():
         is_right, kind = EXPECTED[name]
         if not is_right(value):
@@ -177,9 +177,9 @@ def check_vars(adapter: SparkAdapter, values: dict[str, Any]) -> None:
 def check_spelling_of_vars(adapter: SparkAdapter, package: str) -> None:
     """Raise if `--vars` has a name that is almost one of a package's.
 
-    dbt takes any name, and what was asked for would be left out without a word. What
-    dbt_project.yml of any project names is that project's own, but for what it names
-    under the package, which nobody else reads.
+    dbt takes any name, and would silently ignore a misspelled one. Variables in a
+    dbt_project.yml belong to that project, except those under the package's name, which
+    only the package reads.
     """
     given = adapter.config.cli_vars or {}
     projects = {
@@ -217,7 +217,7 @@ def _warn_of_vars_that_are_not_read(
 ) -> None:
     """Warn of a package's variables under the root project's own name in its vars.
 
-    dbt gives these to the root project alone. It may have some that are called so.
+    dbt gives these to the root project only, which may have variables of these names.
     """
     declared = projects[root]
     of_root, of_package = (
@@ -236,7 +236,7 @@ def _warn_of_vars_that_are_not_read(
 
 
 def _names_in(declared: Mapping[str, Any]) -> set[str]:
-    """Return the names under `vars`, also those that stand under a project's name."""
+    """Return the names under `vars`, including those under a project's name."""
     found = set(declared)
     for value in declared.values():
         found |= set(value) if isinstance(value, Mapping) else set()
@@ -244,7 +244,7 @@ def _names_in(declared: Mapping[str, Any]) -> set[str]:
 
 
 def read_as_of(value: Any) -> datetime:
-    """Return the moment that `as_of` names; raise if it names none that has come."""
+    """Return the moment that `as_of` names; raise if it is invalid or in the future."""
     check_vars(None, {"as_of": value})
     read = moment(value)
     assert read is not None
@@ -265,9 +265,9 @@ def schema_name(
 ) -> str:
     """Return a schema's name as the metastore spells it; raise if it can't be one.
 
-    With `as_of` it is the schema of the state at that moment, which is called after
-    it; with `before` and `after` the one schema of what changes between two states. No
-    other schema is called so, whoever names it.
+    With `as_of` it is the schema of the state at that moment, named after the moment;
+    with `before` and `after` it is the one schema of changes between two states. No
+    other schema may have such a name.
     """
     if not is_schema(name):
         raise CompilationError(
@@ -291,7 +291,7 @@ def schema_name(
 
 
 def _schema_of_changes(as_of: Any, before: Any, after: Any) -> str:
-    """Return the schema of what changes; raise if no two states are named."""
+    """Return the schema of changes; raise unless two states are named."""
     if before is None or after is None:
         raise CompilationError(
             "The variables before and after name the schemas of two states to compare:"
@@ -319,7 +319,7 @@ def _schema_of_changes(as_of: Any, before: Any, after: Any) -> str:
 
 
 def _suffix(of: datetime) -> str:
-    """Return how the schemas of a past state end."""
+    """Return the suffix of the schemas of a past state."""
     digits = re.sub("[-:]", "", of.isoformat("_", "seconds"))
     return f"_as_of_{digits}" + (f"_{of.microsecond:06}" if of.microsecond else "")
 
@@ -337,13 +337,13 @@ def check_as_of(
     schemas: Mapping[str, str],
     raw_seeds: list[str],
 ) -> None:
-    """Raise if a command would mix a past state with what is published now.
+    """Raise if a command would mix a past state with the published state.
 
     as_of      the variable, which is set
     command    dbt's command
-    defers     whether it reads other schemas in the place of this one's
+    defers     whether it replaces this schema by the schemas of a deferred state
     schemas    the schema of each relation of the project
-    raw_seeds  the raw tables of the sample that it would load
+    raw_seeds  the sample's raw tables that it would load
     """
     suffix = _suffix(read_as_of(as_of))
     others = sorted(n for n, schema in schemas.items() if not schema.endswith(suffix))

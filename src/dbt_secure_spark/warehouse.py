@@ -1,10 +1,10 @@
-"""The folders under a metastore's schemas, which another metastore may know nothing of.
+"""The folders of a metastore's schemas, and the claims on them.
 
-Two metastores over one warehouse would each take the other's folders for leftovers. So
-a metastore claims the folder of each schema of versions: it keeps a name of its own as
-a property of the schema, and writes it into the folder. A copy of it has the name, too,
-and another place, which stands beside the name where it is known. And no folder is
-removed but of a run that this metastore knows to be dead, or of this very run.
+If two metastores share a warehouse, each would take the folders of the second for
+leftovers. So a metastore claims the folder of each schema of versions: it keeps its own
+name as a property of the schema, and writes it into the folder. A copy of the metastore
+has the same name and a different place; the claim has the place, too, if it is known. A
+folder is removed only if this run wrote it, or a run that this metastore knows is dead.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ logger = AdapterLogger("Spark")
 CLAIM = "_claimed_by"
 CLAIM_TABLE = "claimed_by"
 URL = "javax.jdo.option.ConnectionURL"
-# What Hive takes where nothing names a metastore.
+# Hive's default if no metastore is named.
 DEFAULT_URL = "jdbc:derby:;databaseName=metastore_db;create=true"
-# An embedded metastore, and the folder where it is; not one behind a server.
+# An embedded metastore with its folder; no metastore behind a server.
 DERBY = re.compile(r"jdbc:derby:(?!//|memory:)([^;]*)(?:.*;databaseName=([^;]*))?")
 PROPERTY = re.compile(r"\((\w+),([^()]*)\)")
 
 
 def described(adapter: SparkAdapter, schema: str) -> dict[str, str]:
-    """Return what the metastore tells of a schema itself."""
+    """Return the metastore's description of a schema."""
     kept = getattr(adapter, "described_schemas", None)
     if kept is not None and schema in kept:
         return kept[schema]
@@ -54,7 +54,7 @@ def described(adapter: SparkAdapter, schema: str) -> dict[str, str]:
 def schemas_described_once(adapter: SparkAdapter) -> Iterator[None]:
     """Ask the metastore once for each schema, while this run holds the lock.
 
-    Other runs set no property meanwhile; after this one sets one, it asks again.
+    No run sets a property meanwhile, except this one, which then asks again.
     """
     adapter.described_schemas = {}
     try:
@@ -89,7 +89,7 @@ def set_schema_property(
 
 
 def claim_folder(adapter: SparkAdapter, schema: str) -> None:
-    """Claim a schema's folder for this metastore, or raise if it is another's.
+    """Claim a schema's folder for this metastore; raise if a different one has it.
 
     Without a session of its own dbt can't reach the folder; then nothing is claimed.
     """
@@ -145,7 +145,7 @@ def metastore_of(spark: SparkSession) -> tuple[str, str]:
 def place_of(url: str, home: str) -> str | None:
     """Return what stands for the folder of an embedded metastore; None of another one.
 
-    The same database of a server may be asked by many names.
+    A server's database may have several addresses.
     """
     named = DERBY.match(url)
     folder = named and (named[2] or named[1])
@@ -162,7 +162,7 @@ def _claim(
     spark: SparkSession,
     place: str | None,
 ) -> None:
-    """Compare the claim in a folder with the metastore's own; make what is missing."""
+    """Compare the claim in a folder with the metastore's own; write a missing one."""
     path = f"{location}/{CLAIM}"
     own = schema_properties(adapter, schema).get("claim")
     try:
@@ -199,7 +199,7 @@ def _claim(
             f" once: drop schema {schema} cascade."
         )
     if not own:
-        # First the property: a claim without it would shut this metastore out.
+        # The property first: a claim without it would lock this metastore out.
         own = uuid.uuid4().hex
         set_schema_property(adapter, schema, "claim", own)
     if not claims or (place and not places):
@@ -209,16 +209,16 @@ def _claim(
 
 
 def has_versions(adapter: SparkAdapter, schema: str) -> bool:
-    """Say whether the metastore knows versions in a schema."""
+    """Return whether the metastore knows versions in a schema."""
     rows = rows_of(adapter, f"show tables in {schema}")
     return any(VERSION.search(row[1]) for row in rows)
 
 
 def holds_files(spark: SparkSession, folder: str) -> bool:
-    """Say whether there is a file of rows anywhere below a folder."""
+    """Return whether a file of rows lies anywhere below a folder."""
     every = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        # The state of `published_state` is no row.
+        # The file of `published_state` has no rows.
         rows = every.load(folder).where("path not like '%/published.%json'")
         return bool(rows.select("path").take(1))
     except AnalysisException as missing:
@@ -230,8 +230,8 @@ def holds_files(spark: SparkSession, folder: str) -> bool:
 def remove_folders(adapter: SparkAdapter, schemas: list[str], runs: list[str]) -> None:
     """Remove the folders of these runs' versions that no table has.
 
-    A kill while a version is written leaves its folder and no table. Only the process
-    that wrote can leave it so: where a server writes, a killed dbt leaves none.
+    A kill during the write of a version leaves its folder and no table. If a server
+    writes, a killed dbt leaves none.
     """
     credentials = adapter.config.credentials
     if credentials.method != "session" or not runs:

@@ -1,4 +1,4 @@
-"""What a root project must leave as it is, of the product that it installs."""
+"""The parts of the product that a root project must not change."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from secure_datasets.render.granting import Granting, Place
 PRODUCT = "secure_datasets"
 SECURE = "vw_secure_dataset_"
 BUILT = ("model", "seed", "snapshot")
-# What holds rows of all users beside it: a test where it stores its failures.
+# Nodes that store rows of all users, such as a test that stores its failures.
 READ_OR_STORED = ("source", "test")
-# Where the product's models and seeds lie, or the names of those in no folder:
-# a clone of it may have others beside them.
+# The folders of the product's models and seeds, and the names of nodes in no folder:
+# a clone of the product may have further nodes.
 FOLDERS = {
     "role_permissions",
     *("staging", "intermediate", "access", "datasets", "secure", "leaks", "privileges"),
     *("view_authorization", "governance", "review", "changes", "repository"),
     "expected_access",
 }
-# Of the folders of views, what is stored all the same.
+# The stored models in the folders of views.
 STORED = {"uncounted_deliveries"}
 Node = dict[str, Any]
 
@@ -32,12 +32,12 @@ def problems_of(
     readers: Collection[str],
     is_clone: bool = False,
 ) -> Iterator[str]:
-    """Yield as sentences what dbt_project.yml says of models and must not.
+    """Yield a sentence about each forbidden setting of models in dbt_project.yml.
 
-    nodes     what dbt knows of all projects
+    nodes     dbt's nodes of all projects
     config    the config of the secure datasets
     readers   the roles that the variables name
-    is_clone  whether the product is the root project, which keeps models as it will
+    is_clone  whether the product is the root project, which may set its own models
     """
     built = [node for node in nodes if node["resource_type"] in BUILT]
     if not is_clone:
@@ -48,10 +48,10 @@ def problems_of(
 def unbuilt(
     missing: Mapping[str, list[str]], nodes: Mapping[str, Node], kind: str
 ) -> str | None:
-    """Return what to build before a run, as a sentence; none if nothing is missing.
+    """Return a sentence about the nodes to build before a run; none if none is missing.
 
-    missing  what is not there, by the nodes' ids, each with the names of its readers
-    nodes    what dbt knows of all projects
+    missing  the missing nodes by id, each with the names of its readers
+    nodes    dbt's nodes of all projects
     kind     dbt's command, such as run
     """
     if not missing:
@@ -71,11 +71,11 @@ def unbuilt(
 
 
 def rights_kept(nodes: Mapping[str, Node]) -> Iterator[str]:
-    """Yield which models would keep rights beyond their time, as sentences.
+    """Yield a sentence about each model that would keep rights beyond their time.
 
-    The product's own that look back on a run, such as findings, are of its moment.
+    The product's own models about a run, such as findings, may: they show its moment.
 
-    nodes  what dbt knows of all projects, by the nodes' ids
+    nodes  dbt's nodes of all projects, by id
     """
     for key, node in nodes.items():
         is_own = node["package_name"] == PRODUCT and node["fqn"][1] in FOLDERS
@@ -91,7 +91,7 @@ def rights_kept(nodes: Mapping[str, Node]) -> Iterator[str]:
 
 
 def _is_read_anew(node: Node) -> bool:
-    """Whether what a model shows is worked out when it is read."""
+    """Whether a model's rows are computed when they are read."""
     return node["config"].get("materialized") in ("view", "ephemeral")
 
 
@@ -104,7 +104,7 @@ def _hands_time_on(node: Node) -> bool:
 
 
 def _in_time_above(key: str, nodes: Mapping[str, Node]) -> str | None:
-    """Return what holds for a time and is read by a node, through views alone."""
+    """Return the nodes with a time that a node reads through views only."""
     waiting, seen = [key], {key}
     while waiting:
         for above in nodes[waiting.pop()]["depends_on"].get("nodes", ()):
@@ -128,10 +128,10 @@ def granting_of(
     readers_schema: str | None = None,
     functions: Mapping[str, list[str]] | None = None,
 ) -> Granting:
-    """Return what statements of a run may grant, as in `problems_of`.
+    """Return the permitted grants of a run's statements; arguments as in `problems_of`.
 
     readers_schema  the schema of the readers' views, which a project may call sources
-    functions       the readers' functions, each with who may execute it
+    functions       the readers' functions, each with its permitted callers
     """
     built = [node for node in nodes if node["resource_type"] in BUILT]
     of_all = {
@@ -139,7 +139,7 @@ def granting_of(
         for node in _of_all(built, config, is_clone)
         if (place := _place(node))
     }
-    # Of what is built, a source says nothing.
+    # A source at the place of a built node is ignored.
     places = {_place(node) for node in built}
     for node in nodes:
         place = _place(node)
@@ -162,12 +162,12 @@ def granting_of(
 
 
 def grant_anything(nodes: list[Node]) -> bool:
-    """Whether anything is granted: else nobody need ask what the datasets are."""
+    """Whether a node has grants: without grants the datasets need not be read."""
     return any(map(_granted, nodes))
 
 
 def _kept_otherwise(nodes: list[Node], config: dict[str, Any]) -> Iterator[str]:
-    """Yield which models are kept, or read, as they must not be."""
+    """Yield a sentence about each model that is stored or read in a forbidden way."""
     for node in nodes:
         if node["package_name"] == PRODUCT and node["resource_type"] == "model":
             yield from _otherwise(node)
@@ -187,7 +187,7 @@ def _granted_otherwise(
     readers: Collection[str],
     is_clone: bool,
 ) -> Iterator[str]:
-    """Yield what is granted by a model, of what shows the rows of all users."""
+    """Yield a sentence about each grant on a relation with the rows of all users."""
     reading = {role.lower() for role in readers}
     for node in nodes:
         if node["name"] in _secure(config):
@@ -204,7 +204,7 @@ def _granted_otherwise(
 
 
 def _place(node: Node) -> Place | None:
-    """Return the schema and the name of what is built, or of a source."""
+    """Return the schema and the name of a node's relation."""
     name = node.get("relation_name") or ""
     return _parts(name) if "." in name else None
 
@@ -215,7 +215,7 @@ def _parts(name: str) -> Place:
 
 
 def _of_all(nodes: list[Node], config: dict[str, Any], is_clone: bool) -> list[Node]:
-    """Return what shows the rows of all users."""
+    """Return the relations that show the rows of all users."""
     own, names = _secure(config) | _of_users(config), _bases(config)
     names |= {*_of_the_star(config)}
     return [
@@ -243,7 +243,7 @@ def _of_users(config: dict[str, Any]) -> set[str]:
 
 
 def _bases(config: dict[str, Any]) -> set[str]:
-    """Return what secure datasets are made of, beside access views."""
+    """Return the inputs of secure datasets, without access views."""
     return {
         dataset["base"] for dataset in config["datasets"].values() if "base" in dataset
     }
@@ -260,7 +260,7 @@ def _of_the_star(config: dict[str, Any]) -> Iterator[str]:
 
 
 def _otherwise(node: Node) -> Iterator[str]:
-    """Yield how a model of the product is kept otherwise than the product says."""
+    """Yield a sentence about each difference from the product's own setting."""
     if "`" in (node.get("relation_name") or ""):
         yield (
             f"The model '{node['name']}' of {PRODUCT} would be called"
@@ -269,7 +269,7 @@ def _otherwise(node: Node) -> Iterator[str]:
         )
     folder, config = node["fqn"][1], node["config"]
     is_latest, is_inlined = folder == "view_authorization", folder == "secure"
-    # What SQL makes of rights that hold for a time is worked out when it is read.
+    # SQL over rights with a time is computed when it is read.
     is_in_time = bool(config.get("in_time")) and folder == "access"
     is_view = is_latest or folder in ("secure", "leaks", "governance")
     is_view = is_view or (is_in_time and node.get("language") == "sql")
@@ -290,6 +290,6 @@ def _otherwise(node: Node) -> Iterator[str]:
 
 
 def _granted(node: Node) -> list[str]:
-    """Return the roles that a model is granted to, by whichever privilege."""
+    """Return the roles with any privilege on a model."""
     grants = node["config"].get("grants") or {}
     return [str(role) for roles in grants.values() for role in roles]

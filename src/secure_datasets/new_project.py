@@ -15,7 +15,7 @@ import yaml
 TEMPLATE = Path(__file__).parent / "project_template"
 # Setuptools and git would take these files of the template for their own.
 HIDDEN = "dot_"
-# A subset of dbt's rule for names of projects: the schema bears the name too.
+# A subset of dbt's names of projects: the schema has the name too.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Packages of these names are in every project that installs the product.
 TAKEN = ("dbt", "dbt_spark", "secure_datasets", "secure_spark")
@@ -30,12 +30,12 @@ Git address and a revision in packages.yml and .github/workflows/secure-datasets
 
 
 class NotMade(Exception):
-    """No project is made; the message says why, in one sentence."""
+    """No project is made; the message has the reason in one sentence."""
 
 
 @dataclass(frozen=True)
 class Package:
-    """Where the dbt package comes from: a folder, or a revision of a Git repository."""
+    """The source of the dbt package: a folder, or a revision of a Git repository."""
 
     address: str
     revision: str | None = None
@@ -50,7 +50,7 @@ class Package:
 
     @property
     def requirement(self) -> str:
-        """Return what pip installs the Python part from."""
+        """Return the address from which pip installs the Python part."""
         if self.revision is None:
             return self.address
         address = self.address
@@ -78,7 +78,7 @@ def package_at(address: str, revision: str | None) -> Package:
 
 
 def installed_package() -> Package:
-    """Return where pip says that the Python part comes from."""
+    """Return the source of the Python part, by pip's record."""
     noted = json.loads(distribution("secure-datasets").read_text(NOTED_BY_PIP) or "{}")
     if "vcs_info" in noted:
         return package_at(noted["url"], noted["vcs_info"]["commit_id"])
@@ -121,7 +121,7 @@ def make_project(
     # The example is kept by git; the profile itself names a folder of this machine.
     example = written[Path("profiles.yml.example")]
     written[Path("profiles.yml")] = "".join(
-        # Comments say what the example has.
+        # The comments describe the example's values.
         line if line.startswith("#") else line.replace("PROJECT_FOLDER", str(folder))
         for line in example.splitlines(keepends=True)
     )
@@ -159,12 +159,12 @@ def _check(folder: Path, name: str, raw_schema: str) -> None:
 
 
 def _is_name(value: str) -> bool:
-    """Say whether a value is a name, also where it stands in YAML without quotes."""
+    """Return whether a value is a name, even in YAML without quotes."""
     return bool(NAME.fullmatch(value)) and isinstance(yaml.safe_load(value), str)
 
 
 def _texts() -> dict[Path, str]:
-    """Return the texts of the template by the paths that they have in a project."""
+    """Return the texts of the template by their paths in a project."""
     texts = {}
     for path in filter(Path.is_file, TEMPLATE.rglob("*")):
         parts = path.relative_to(TEMPLATE).parts
@@ -174,12 +174,12 @@ def _texts() -> dict[Path, str]:
 
 
 def _filled(text: str, values: dict[str, str]) -> str:
-    """Return a text of the template with its values, which are not read again."""
+    """Return a text of the template with its values, which are not expanded again."""
     return re.sub("|".join(values), lambda found: values[found[0]], text)
 
 
 def next_steps(folder: Path, is_sample: bool, package: Package) -> str:
-    """Return what to run after a project is made."""
+    """Return the commands to run in a new project."""
     user = "hpark" if is_sample else "USER"
     steps = {
         "dbt deps": "installs the package",

@@ -4,7 +4,7 @@
     Models(kept.models).put(engine)
     engine.ask("select * from secure_datasets.vw_secure_dataset_tests")
 
-What is compiled is kept until a file that decides it changes.
+The result is kept until a file that decides it changes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from secure_datasets.by_dbt import sentence_of
 from secure_datasets.engines.duckdb import DuckDB, Made, Rows
 from secure_datasets.engines.frames import Dbt, Session, load_model
 
-# Compiling a Python model asks the metastore whether it exists; it is run as it stands.
+# dbt can't compile a Python model without a metastore; its file is run unchanged.
 SELECTION = ["--select", "resource_type:model", "--exclude", "file:*.py"]
-# A project's raw rows are given as the application has them, however they are loaded.
+# Raw rows are given in the application's form, whatever the project's feeds.
 VARS = {"feeds": {}}
 FOLDER = "target/access_cases"
 MOST_KEPT = 5
-# What decides compiled SQL: of a project, and of the installed Python.
+# The files that decide compiled SQL: in a project, and in the installed Python.
 PATHS = ("model-paths", "macro-paths", "seed-paths", "snapshot-paths")
 FILES = {".sql", ".py", ".yml", ".yaml", ".md", ".csv"}
 NOT_DECIDING = ("target", "logs", "dbt_packages")
@@ -47,21 +47,21 @@ PYTHON = (
     ),
     *("dbt_secure_spark", "dbt.adapters.secure_spark", "dbt.include.secure_spark"),
 )
-# Where a project has its cases of access, which decide nothing of its models.
+# The folder of a project's cases of access, which decide no model.
 CASES = "tests/access"
-# What the name of the rows of any time ends with here.
+# The suffix of the name of a relation with the rows of any time.
 VERSION = "__of_any_time"
 YAML = re.compile(r"[^.].*\.ya?ml")
 ENVIRONMENT = re.compile(rb"env_var\(\s*['\"](\w+)")
 
 
 class CompileError(Exception):
-    """dbt could not compile the project; the message is dbt's."""
+    """dbt could not compile the project; the message is from dbt."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """One compiled model: its code, what it is called, and what it reads, by name."""
+    """One compiled model: its code, its name, and the names of its parents."""
 
     name: str
     sql: str | None
@@ -69,18 +69,18 @@ class Model:
     parents: tuple[str, ...]
     is_view: bool = False
     relation: str = ""
-    # Whether its rows hold for a time where those do that it reads, as config has it.
+    # The config's setting whether its rows have a time if its parents' rows have one.
     in_time: bool | str | None = None
 
     @property
     def code(self) -> str:
-        """What decides the rows: the compiled SQL, or the Python file."""
+        """The code that decides the rows: the compiled SQL, or the Python file."""
         return self.path.read_text() if self.sql is None else self.sql
 
 
 @dataclass(frozen=True)
 class Seed:
-    """One seed: its file, its relation, and the types of columns that are no text."""
+    """One seed: its file, its relation, and the types of columns other than texts."""
 
     name: str
     path: Path
@@ -89,7 +89,7 @@ class Seed:
 
     @property
     def rows(self) -> Rows:
-        """The rows of the file, as dbt loads them: what is empty is null."""
+        """The rows of the file, as dbt loads them: empty values are null."""
         import csv
 
         with self.path.open(encoding="utf-8", newline="") as file:
@@ -100,7 +100,7 @@ class Seed:
 
 @dataclass(frozen=True)
 class Kept:
-    """What dbt has made of a project.
+    """The result of dbt for a project.
 
     raw     the relation of each raw table
     state   the graph and the documents, as a published state has them
@@ -112,11 +112,11 @@ class Kept:
     state: dict[str, Any]
 
 
-# What dbt makes
+# dbt's results
 
 
 def call(project: Path, *arguments: str, manifest: Any = None) -> Any:
-    """Return what a command of dbt gives; raise `CompileError` with its words."""
+    """Return the result of a dbt command; raise `CompileError` with its message."""
     from dbt.cli.main import dbtRunner
 
     place = ["--project-dir", str(project)]
@@ -160,7 +160,7 @@ def models_of(
 ) -> list[Model]:
     """Return the models of a manifest, parents before children.
 
-    name_of  returns the name of what a model reads, by dbt's key of it
+    name_of  returns the name of a model's parent, by dbt's key
     """
     nodes, root = manifest["nodes"], manifest["metadata"]["project_name"]
     waiting = {
@@ -178,7 +178,7 @@ def models_of(
     }
     ordered = []
     while waiting:
-        # By keys: a model may be called as a source that it reads.
+        # By keys: a model may have the name of a source that it reads.
         ready = [
             key
             for key in waiting
@@ -189,7 +189,7 @@ def models_of(
 
 
 def seeds_of(project: Path, manifest: Mapping[str, Any]) -> list[Seed]:
-    """Return the seeds of a manifest but the raw tables of the sample."""
+    """Return the seeds of a manifest, without the raw tables of the sample."""
     nodes, root = manifest["nodes"].values(), manifest["metadata"]["project_name"]
     raw = {*raw_of(manifest).values()}
     return [
@@ -226,15 +226,15 @@ def _folder_of(project: Path, root: str, node: Mapping[str, Any]) -> Path:
     return project if package == root else project / "dbt_packages" / package
 
 
-# What is kept
+# Kept results
 
 
 def kept_project(
     project: Path, profiles: Path, target: str, tell: Callable[[str], Any]
 ) -> Kept:
-    """Return what dbt makes of a project, made anew only if a file has changed.
+    """Return dbt's result for a project, made anew only if a file has changed.
 
-    tell  is called with what takes long, before it does
+    tell  is called with a message before a slow step
     """
     folder = project / FOLDER
     place = folder / f"{_digest(project, profiles, target)}.json"
@@ -252,7 +252,7 @@ def kept_project(
 
 
 def kept_of(values: Mapping[str, Any], folder: Path = Path()) -> Kept:
-    """Return what is kept, from JSON; paths are relative to a folder."""
+    """Return a kept result, from JSON; paths are relative to a folder."""
     return Kept(
         [
             Model(
@@ -288,7 +288,7 @@ def made(
     selection: list[str] = SELECTION,
     variables: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the manifest of a compiled project, and what macros ask it by."""
+    """Return the manifest of a compiled project, and the state for macros."""
     from dbt_secure_spark.published_state import nodes_of
 
     given = {**VARS, **(variables or {})}
@@ -313,13 +313,13 @@ def made(
 
 
 def _digest(project: Path, profiles: Path, target: str) -> str:
-    """Return a digest of all that decides what dbt makes of a project."""
+    """Return a digest of everything that decides dbt's result for a project."""
     digest, variables = hashlib.sha256(), set()
     given = [version("dbt-core"), version("secure-datasets"), target, str(date.today())]
     digest.update(json.dumps(given).encode())
     decides = {*_files(project), profiles / "profiles.yml", Path(__file__)}
     for path in sorted(decides):
-        # The rows of a seed are read when they are asked for.
+        # The rows of a seed are read later, when a question reads them.
         text = b"" if path.suffix == ".csv" else path.read_bytes()
         digest.update(f"\0{path}\0".encode() + text)
         variables.update(ENVIRONMENT.findall(text))
@@ -355,15 +355,15 @@ def _below(folder: Path) -> Iterator[Path]:
             yield path
 
 
-# What runs
+# Running models
 
 
 def in_time(
     engine: DuckDB, name: str, made: Made, setting: bool | str | None, clock: str = NOW
 ) -> dict[str, Made]:
-    """Return a model's relation; where its rows may hold for a time, its version too.
+    """Return a model's relation, and its version if its rows may hold for a time.
 
-    setting  what the model's config says of its time
+    setting  the setting of time in the model's config
     clock    SQL for the moment at which the relation is read
     """
     if not setting or made.is_view:
@@ -378,16 +378,16 @@ def in_time(
 
 
 def whole(engine: DuckDB, name: str, in_time: bool | str | None) -> str:
-    """Return what a model reads of a relation: its version, if both have a time."""
+    """Return the relation that a model reads: the version, if both have a time."""
     version = f"{name}{VERSION}"
     return version if in_time and engine.has(version) else name
 
 
 class Models:
-    """Compiled models, each worked out by the quick engine when it is first read.
+    """Compiled models, each computed by the quick engine when it is first read.
 
-    named            what becomes of names of relations, alone and in SQL
-    nests_in_rounds  nests groups as where they are too many for one machine
+    named            changes the names of relations, alone and in SQL
+    nests_in_rounds  nests groups as if they were too many for one machine
     """
 
     def __init__(
@@ -407,10 +407,10 @@ class Models:
         seeds: Mapping[str, str] | None = None,
         clock: str = NOW,
     ) -> None:
-        """Put the models into an engine that has what they read.
+        """Put the models into an engine that has their raw relations.
 
         seeds  the relation of each seed that a Python model may read
-        clock  SQL for the moment at which what holds for a time is read
+        clock  SQL for the moment at which rows with a time are read
         """
         session = Session(engine)
         refs = {**(seeds or {}), **self.relations}

@@ -34,7 +34,7 @@ from secure_datasets.engines.translation import (
 __all__ = ["DuckDB", "Files", "Made", "NotExact", "NotThere", "Rows", "View", "as_json"]
 
 Row = dict[str, Any]
-# So many rows of a stream are taken at once.
+# The rows of a stream that are fetched at once.
 CHUNK = 1000
 # Types by Spark's name, with DuckDB's.
 TYPES = {
@@ -61,8 +61,8 @@ class Files:
     """Parquet files, or patterns of their names; `columns` where there may be none.
 
     A timestamp without a zone, as old files have it, is in UTC. Folders
-    `name=value` are no columns. Those that are foreign, which no run has written, must
-    all have the columns, in their order and of their types.
+    `name=value` are no columns. Foreign files, which no run has written, must all have
+    the columns, in their order and of their types.
     """
 
     paths: Sequence[str | Path]
@@ -90,7 +90,7 @@ class Made:
     """A relation whose query is written when a question first reads it.
 
     make      returns the query, in Spark's SQL
-    is_view   whether it is worked out anew whenever it is read
+    is_view   whether it is computed anew at each read
     """
 
     make: Callable[[], str]
@@ -121,7 +121,7 @@ class DuckDB:
         self.connection = _prepared(opened, self._macros)
         self._waiting: dict[str, Relation] = {}
         self._types: dict[str, tuple] = {}
-        # Those that have been worked out, and are no views.
+        # The computed relations that are no views.
         self._tables: set[str] = set()
         self._views: dict[str, tuple[View, tuple[str, ...]]] = {}
         self._making: list[str] = []
@@ -129,7 +129,7 @@ class DuckDB:
             self.put(name, relation)
 
     def put(self, name: str, relation: Relation) -> None:
-        """Give a name to a relation; the one it had is gone."""
+        """Give a name to a relation; the relation that had the name is gone."""
         name = name.lower()
         if self._types.pop(name, None) is not None:
             self._drop(name)
@@ -149,7 +149,7 @@ class DuckDB:
         try:
             rows = found.fetchall()
         except duckdb.Error as error:
-            # It works out the last rows of many only when they are asked for.
+            # DuckDB computes the last rows of many only when they are fetched.
             raise NotExact(_first_line(error)) from error
         return [dict(zip(names, row, strict=True)) for row in rows]
 
@@ -166,7 +166,7 @@ class DuckDB:
             raise NotExact(_first_line(error)) from error
 
     def has(self, name: str) -> bool:
-        """Say whether there is a relation of a name."""
+        """Return whether a name has a relation."""
         return name.lower() in self._waiting or name.lower() in self._types
 
     def columns(self, name: str) -> dict[str, str]:
@@ -175,18 +175,18 @@ class DuckDB:
         return {column: _spark_type(kind) for column, kind in self._types[name.lower()]}
 
     def store(self, name: str, query: str) -> None:
-        """Keep what a query gives under a name, so that it is worked out once."""
+        """Keep the rows of a query under a name, so that they are computed once."""
         made = self._ready(query)
         self.put(name, View(query))
         del self._waiting[name.lower()]
         self._create(name.lower(), "table", made)
 
     def is_table(self, name: str) -> bool:
-        """Whether a relation has been worked out, and is no view."""
+        """Whether a relation is computed, and is no view."""
         return name.lower() in self._tables
 
     def save(self, name: str, path: Path) -> None:
-        """Write a relation that has been worked out into a Parquet file."""
+        """Write a computed relation into a Parquet file."""
         written = str(path).replace("'", "''")
         self._execute(
             f"copy (select * from {_quoted(name.lower())}) to '{written}'"
@@ -194,7 +194,7 @@ class DuckDB:
         )
 
     def _ready(self, query: str) -> str:
-        """Return a query in DuckDB's SQL, once what it reads is there."""
+        """Return a query in DuckDB's SQL, after making the relations that it reads."""
         translation = translated(query)
         for name in translation.relations:
             self._make(name)
@@ -257,7 +257,7 @@ class DuckDB:
         self._note(name, kind == "table")
 
     def _note(self, name: str, is_table: bool) -> None:
-        """Note what has been made: its columns, and whether it is no view."""
+        """Note a new relation: its columns, and whether it is no view."""
         found = self.connection.execute(f"describe {_quoted(name)}").fetchall()
         self._types[name] = tuple((column[0], column[1]) for column in found)
         if is_table:
@@ -280,7 +280,7 @@ class DuckDB:
         listed = ", ".join(f"'{path.replace(chr(39), chr(39) * 2)}'" for path in found)
         read = f"read_parquet([{listed}], hive_partitioning = false)"
         types = self._execute(f"describe select * from {read}").fetchall()
-        # Spark's timestamps are moments; old files have them in UTC, without saying so.
+        # Spark's timestamps are moments; old files have them in UTC, without a zone.
         moments = [
             f"try_cast({_quoted(column)} as timestamptz) as {_quoted(column)}"
             for column, kind, *_ in types
@@ -331,7 +331,7 @@ def _prepared(
 ) -> duckdb.DuckDBPyConnection:
     """Return a connection that has the functions of queries, and moments in UTC."""
     connection.execute("set timezone = 'UTC'")
-    # What is to come is worked out while Python is at the rows before it.
+    # DuckDB computes the next rows while Python reads the earlier ones.
     connection.execute("set streaming_buffer_size = '256MB'")
     connection.execute(macros)
     return connection
@@ -368,7 +368,7 @@ def _names_a_file(pattern: str) -> bool:
 
 
 def _type_of(data_type: str) -> str:
-    """Return what DuckDB calls a type of Spark."""
+    """Return DuckDB's name of a Spark type."""
     said = data_type.lower().strip()
     if said.startswith("array<") and said.endswith(">"):
         return f"{_type_of(said[6:-1])}[]"
@@ -380,7 +380,7 @@ def _type_of(data_type: str) -> str:
 
 
 def _spark_type(kind: str) -> str:
-    """Return what Spark calls a type of DuckDB."""
+    """Return Spark's name of a DuckDB type."""
     if kind.endswith("[]"):
         return f"array<{_spark_type(kind[:-2])}>"
     named = {said.upper(): name for name, said in TYPES.items()}

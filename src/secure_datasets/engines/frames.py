@@ -1,13 +1,13 @@
 """The part of PySpark's data frames that the Python models use, as queries.
 
-A frame is written out in Spark's SQL and asked of the quick engine, so that a Python
-model runs there as it stands:
+A frame becomes a query in Spark's SQL for the quick engine, so that a Python model runs
+there unchanged:
 
     module = load_model(Path("models/intermediate/int_user_group_memberships.py"))
     frame = module.model(Dbt(session, refs), session)
     session.engine.store("secure_datasets.int_user_group_memberships", frame.sql())
 
-A name of PySpark that is not here fails where the model uses it.
+A name of PySpark that this module lacks fails where the model uses it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """An expression: `write` says it in SQL, once names can be resolved."""
+    """An expression: `write` returns it in SQL, once names can be resolved."""
 
     write: Callable[[Resolve], str]
     name: str | None = None
@@ -67,7 +67,7 @@ class Column:
         )
 
     def otherwise(self, value: Any) -> Column:
-        """End `F.when` with what else holds."""
+        """End `F.when` with the value of all remaining rows."""
         return Column(
             lambda names: (
                 f"{self.write(names).removesuffix(' end')} else"
@@ -76,11 +76,11 @@ class Column:
         )
 
     def isNull(self) -> Column:
-        """Say whether the value is null."""
+        """Test whether the value is null."""
         return Column(lambda names: f"({self.write(names)} is null)")
 
     def isNotNull(self) -> Column:
-        """Say whether the value is not null."""
+        """Test whether the value is not null."""
         return Column(lambda names: f"({self.write(names)} is not null)")
 
     def __invert__(self) -> Column:
@@ -128,7 +128,7 @@ def _col(name: str) -> Column:
 
 
 def _of(value: str | Column) -> Column:
-    """Return a column that a function is given by its name or as it is."""
+    """Return a function's argument as a column; a text is the name of one."""
     return _col(value) if isinstance(value, str) else value
 
 
@@ -189,7 +189,7 @@ FUNCTIONS = SimpleNamespace(
     struct=_struct,
     from_json=_from_json,
     inline=_inline,
-    # Where rows lie makes none of them.
+    # Partitioning changes no row.
     broadcast=lambda frame: frame,
     **{
         name: _function(name)
@@ -203,7 +203,7 @@ FUNCTIONS = SimpleNamespace(
 
 @dataclass(frozen=True)
 class Named:
-    """A column of a frame: its name, that of its frame if it has one, and in SQL."""
+    """A column of a frame: its name, the name of its frame if any, and its SQL."""
 
     name: str
     frame: str | None
@@ -268,7 +268,7 @@ class Frame:
         return ", ".join(f"{c.write(self.resolve)} as {_name(c.name)}" for c in columns)
 
     def next(self, sql: str, columns: Iterable[str], *others: Frame) -> Frame:
-        """Return a frame that reads this one, and others."""
+        """Return a frame that reads this frame, and further ones."""
         steps = dict(self.steps)
         for other in others:
             steps |= other.steps
@@ -286,7 +286,7 @@ class Frame:
         return self.next(sql, [column.name for column in columns])
 
     def where(self, condition: Column) -> Frame:
-        """Return the rows of which a condition is true."""
+        """Return the rows for which a condition is true."""
         listed = self.listed(_col(name) for name in self.columns)
         sql = f"select {listed} from {self.step} where {condition.write(self.resolve)}"
         return self.next(sql, self.columns)
@@ -313,11 +313,11 @@ class Frame:
         return self.next(f"select distinct {listed} from {self.step}", self.columns)
 
     def alias(self, name: str) -> Frame:
-        """Call the frame something, for conditions of joins."""
+        """Name the frame, for conditions of joins."""
         return Frame(self.sparkSession, self.steps, self.step, self.named, name)
 
     def repartition(self, *_: Any) -> Frame:
-        """Return the frame: where its rows lie makes none of them."""
+        """Return the frame: partitioning changes no row."""
         return self
 
     def join(self, other: Frame, on: str | list[str] | Column, how: str) -> Frame:
@@ -377,12 +377,12 @@ class Frame:
         return Grouped(self, keys)
 
     def limit(self, rows: int) -> Frame:
-        """Return so many rows at most."""
+        """Return at most this number of rows."""
         listed = self.listed(_col(name) for name in self.columns)
         return self.next(f"select {listed} from {self.step} limit {rows}", self.columns)
 
     def localCheckpoint(self) -> Frame:
-        """Work the rows out now."""
+        """Compute the rows now."""
         return self.sparkSession.stored(self.sql())
 
     def collect(self) -> list[tuple]:
@@ -399,15 +399,15 @@ class Frame:
 
 
 class Session:
-    """What stands for Spark's session: a quick engine."""
+    """Stands for Spark's session: a quick engine."""
 
     def __init__(self, engine: DuckDB, prefix: str = "frame") -> None:
-        """Take an engine, and how the names begin that it is given."""
+        """Take an engine, and the prefix of the names that it gets."""
         self.engine, self.prefix = engine, prefix
         self._made = 0
 
     def new_name(self) -> str:
-        """Return a name that no other step or relation has."""
+        """Return a name that no step or relation has yet."""
         self._made += 1
         return f"{self.prefix}_{self._made}"
 
@@ -426,41 +426,41 @@ class Session:
         return self.table(name)
 
     def stored(self, sql: str) -> Frame:
-        """Work a query out, and return its rows as a frame."""
+        """Compute a query, and return its rows as a frame."""
         name = self.new_name()
         self.engine.store(name, sql)
         return self.table(name)
 
     def range(self, rows: int) -> Frame:
-        """Return so many rows, with their numbers."""
+        """Return this number of rows, with their numbers."""
         return self.of_rows(Rows({"id": "bigint"}, [(row,) for row in range(rows)]))
 
 
 class Dbt:
-    """What stands for `dbt` in a model; `refs` has the relation of each model."""
+    """Stands for `dbt` in a model; `refs` has the relation of each model."""
 
     def __init__(self, session: Session, refs: Callable[[str], str]) -> None:
         self.session, self.refs = session, refs
 
     def config(self, **_: Any) -> None:
-        """Say how the model is stored: here it is not."""
+        """Ignore the config: here no model is stored."""
 
     def ref(self, name: str) -> Frame:
-        """Return the rows of another model."""
+        """Return the rows of a model."""
         return self.session.table(self.refs(name))
 
 
-# What the models import of PySpark.
+# The modules of PySpark that models import.
 PYSPARK = SimpleNamespace(DataFrame=Frame, functions=FUNCTIONS)
 
 
 def load_model(path: Path) -> ModuleType:
-    """Return a Python model's file with these frames in the place of PySpark's."""
+    """Load a Python model's file with these frames instead of PySpark's."""
     return loaded(path.stem, path.read_text("utf-8"), str(path))
 
 
 def loaded(name: str, code: str, path: str = "<model>") -> ModuleType:
-    """Return the code of a Python model with these frames in the place of PySpark's."""
+    """Load the code of a Python model with these frames instead of PySpark's."""
 
     def load(name: str, *rest: Any) -> Any:
         return PYSPARK if name == "pyspark.sql" else builtins.__import__(name, *rest)

@@ -1,10 +1,10 @@
-"""What the quick engine has worked out about queries, kept for the next command.
+"""Results of the quick engine about queries, kept for the next command.
 
     with kept_in(Path("target/quick_engine")):
         sql = remembered(("translation", query), lambda: translate(query))
 
-It depends on the query, the types that it reads and the code alone, never on a row.
-Where a file can't be read or written, it is worked out anew.
+A result depends only on the query, the types that it reads and the code, never on a
+row. If a file can't be read or written, the result is computed anew.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from secure_datasets.digest import python_part
 
 FOLDER = "quick_engine"
 OWNER_ALONE = 0o700
-# So many values are kept, those that were used last: a timeline uses some two hundred.
+# The most recently used values are kept: a timeline uses about two hundred.
 MOST = 2000
 
 
 class _Memory:
-    """A folder of values, each in a file by the digest of what it was made of."""
+    """A folder of values, each in a file named by the digest of its inputs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -38,7 +38,7 @@ class _Memory:
         digest = sha256(repr((*self.code, *of)).encode()).hexdigest()
         path = self.folder / digest
         with suppress(OSError, ValueError):
-            # A file of another name, or half of one, is none.
+            # A file with a different name, or half of a file, is ignored.
             found = json.loads(path.read_text(encoding="utf-8"))
             if isinstance(found, dict) and found.get("digest") == digest:
                 os.utime(path)
@@ -52,7 +52,7 @@ class _Memory:
         return value
 
     def leave_oldest(self) -> None:
-        """Remove what nobody has used for longest."""
+        """Remove the least recently used values."""
         with suppress(OSError):
             files = [(each.stat().st_mtime_ns, each) for each in self.folder.iterdir()]
             for _, path in sorted(files)[:-MOST]:
@@ -63,16 +63,16 @@ _open: list[_Memory] = []
 
 
 def remembered(of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """Return a value of JSON, as it is made now or was made of the same before.
+    """Return a value of JSON: the kept one of the same inputs, or else a new one.
 
-    of   all that it depends on beside the code, each with a `repr` of its own
+    of   all inputs beside the code, each with a distinct `repr`
     """
     return _open[-1].value(of, make) if _open else make()
 
 
 @contextmanager
 def kept_in(folder: Path) -> Iterator[None]:
-    """Let what is remembered lie in a folder, which its owner alone may read."""
+    """Keep values in a folder that only its owner may read."""
     if not _is_own(folder):
         yield
         return
@@ -86,7 +86,7 @@ def kept_in(folder: Path) -> Iterator[None]:
 
 
 def _is_own(folder: Path) -> bool:
-    """Say whether a folder is of this user alone: what lies in it is run as SQL."""
+    """Return whether a folder is this user's alone: its content is run as SQL."""
     try:
         folder.mkdir(OWNER_ALONE, parents=True, exist_ok=True)
         told = folder.lstat()

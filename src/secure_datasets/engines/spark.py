@@ -19,7 +19,7 @@ CATALOG, IN_MEMORY = "spark.sql.catalogImplementation", "in-memory"
 
 
 class NoSession(Exception):
-    """The target has no session of Spark; the message says why."""
+    """The target has no session of Spark; the message has the reason."""
 
 
 class Spark:
@@ -61,7 +61,7 @@ class Spark:
     def columns(self, name: str) -> dict[str, str]:
         """Return the columns of a relation with their types."""
         told = self.ask(f"describe table {name}")
-        # What follows the columns describes the partitions.
+        # The rows after the columns describe the partitions.
         columns = takewhile(
             lambda row: row["data_type"] and row["col_name"][:1] != "#", told
         )
@@ -72,7 +72,7 @@ class SparkRelations(Spark):
     """Relations by their names, as the quick engine has them, in a session of Spark.
 
     The session has the settings of the target, and a catalog and a warehouse of its
-    own, which end with the process: nothing of the project's is read or written.
+    own, which end with the process: it reads and writes nothing of the project.
     """
 
     def __init__(self, project: Project | None) -> None:
@@ -90,12 +90,12 @@ class SparkRelations(Spark):
         self._made: set[str] = set()
 
     def put(self, name: str, relation: Rows | Made) -> None:
-        """Give a name to a relation; the one it had is gone."""
+        """Give a name to a relation; the relation that had the name is gone."""
         self._waiting[name.lower()] = relation
         self._made.discard(name.lower())
 
     def has(self, name: str) -> bool:
-        """Say whether there is a relation of a name."""
+        """Return whether a name has a relation."""
         return name.lower() in self._waiting or name.lower() in self._made
 
     def ask(self, query: str) -> list[Row]:
@@ -109,7 +109,7 @@ class SparkRelations(Spark):
         return dict(self.session.table(name).dtypes)
 
     def store(self, name: str, query: str) -> None:
-        """Keep what a query gives under a name, so that it is worked out once."""
+        """Keep the rows of a query under a name, so that they are computed once."""
         self._make_read(query)
         self._write(name, self.session.sql(query))
 
@@ -124,7 +124,7 @@ class SparkRelations(Spark):
         if self.session is None:
             super().ask("select 1 as one")
             if self.session.conf.get(CATALOG) != IN_MEMORY:
-                # What is made would lie beside the project's own tables.
+                # New tables would lie beside the project's own tables.
                 raise NoSession("a session of this process is there already")
         relation = self._waiting[name]
         if isinstance(relation, Made):
@@ -148,7 +148,7 @@ class SparkRelations(Spark):
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep what Java prints while it starts out of the answer."""
+    """Keep the output of Java's start out of the answer."""
     logging.getLogger("py4j").setLevel(logging.ERROR)
     kept = os.dup(2)
     with open(os.devnull, "w") as nowhere:

@@ -1,4 +1,4 @@
-"""What people ask, read and checked; and what macros may call. Knows no dbt."""
+"""Reads and checks questions, with the methods for macros. Knows no dbt."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from secure_datasets.sql.spelling import listed
 ID = re.compile(r"[+-]?[0-9]{1,19}")
 LARGEST_ID = 2**63 - 1
 FORMATS = ("text", "json")
-# What a null key is called where a row is given as text.
+# A null key in a row that is given as text.
 NULL = "null"
 
 
 class QuestionError(Exception):
-    """A question that can't be asked so."""
+    """The question is not valid; the message has the reason."""
 
 
 class AccessQuestions:
-    """Reads questions about access, and makes answers of what the queries found."""
+    """Reads questions about access, and makes answers from the results of queries."""
 
     called_beside_id = staticmethod(text.called_beside_id)
     document = staticmethod(text.as_document)
@@ -49,11 +49,11 @@ class AccessQuestions:
     add_names = staticmethod(support.add_names)
 
     def stop(self, sentence: str) -> NoReturn:
-        """Stop with one sentence, in which nothing steers the terminal."""
+        """Stop with one sentence, without control characters of a terminal."""
         raise QuestionError(without_steering(sentence))
 
     def question(self, given: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-        """Return a question, checked: what it is about, and its keys as text.
+        """Return a checked question: its subject, and its keys as text.
 
         `number_keys` are the keys of the dataset that are whole numbers.
         """
@@ -93,7 +93,7 @@ class AccessQuestions:
         ordered = {key: keys[key] for key in asked_by}
         for key in numbers:
             value = ordered.get(key)
-            # The key of a row may be null.
+            # A row's key may be null.
             if not _is_id(value) and not (is_row and value is None):
                 no_id = f"number: {what} {by}" if is_row else "id"
                 self._stop_why(f"'{key}' is '{value}', which is no {no_id}.")
@@ -106,7 +106,7 @@ class AccessQuestions:
     def _asked_about(
         self, given: dict[str, Any], config: dict[str, Any]
     ) -> tuple[str, str]:
-        """Return whether a dataset or a tier is asked about, and its name."""
+        """Return whether the subject is a dataset or a tier, and its name."""
         asked = {kind: given[kind] or None for kind in ("dataset", "tier")}
         if asked["dataset"] and asked["tier"]:
             self._stop_why(
@@ -125,7 +125,7 @@ class AccessQuestions:
         return kind, name
 
     def _keys(self, given: Any) -> dict[str, str | None] | None:
-        """Return keys and values; of a text, `key=value, key=value`."""
+        """Return keys and values; a text has the form `key=value, key=value`."""
         if given is None or given == "":
             return {}
         if isinstance(given, str):
@@ -145,17 +145,17 @@ class AccessQuestions:
         }
 
     def no_user(self, user: str, operation: str) -> NoReturn:
-        """Stop: nobody is called so."""
+        """Stop: nobody has this name."""
         self.stop(
             f"{operation}: there is no user with the id, login name or e-mail address"
             f" '{user}'."
         )
 
     def not_built(self, operation: str, names: list[str], schema: str) -> NoReturn:
-        """Stop: what is asked is not there."""
+        """Stop: the relation of the question does not exist."""
         first, *others = names
         more = f", and {len(others)} more that it asks are missing" if others else ""
-        # A run may leave out what reviews alone read.
+        # A run may omit relations that only reviews read.
         is_review = operation == "review"
         first_run = "dbt build --select tag:review" if is_review else "dbt"
         self.stop(
@@ -164,7 +164,7 @@ class AccessQuestions:
         )
 
     def nowhere(self, question: dict[str, Any], answer: dict[str, Any]) -> NoReturn:
-        """Stop: the row or the object is nowhere."""
+        """Stop: the row or the object does not exist."""
         keys = answers.named(question["keys"]) or "the one row"
         of = f"{question['kind']} '{question['name']}'"
         known = answer["gates"][0]["says"]

@@ -1,4 +1,4 @@
-"""The config as it stands in a project now, beside the one of the published state.
+"""The config in a project's files now, beside the config of the published state.
 
 edited = edited_config(package, project.folder)
 then = resolved(state, folders, engine, schema="then", config=edited)
@@ -29,9 +29,9 @@ MACRO = re.compile(rf"{{%-?\s*macro\s+{ADDED}\s*\(.*?{{%-?\s*endmacro\s*-?%}}", 
 
 @dataclass(frozen=True)
 class Edited:
-    """A config that differs from the one of a published state.
+    """A config that differs from the config of a published state.
 
-    before  that of the state
+    before  the config of the state
     """
 
     before: dict[str, Any]
@@ -47,7 +47,7 @@ class Edited:
         one, other = (c.get("policies", []) for c in (self.before, self.config))
         moved = [p for p in one if p not in other] + [p for p in other if p not in one]
         found = {plan.parts_of(policy["resource"])[0] for policy in moved}
-        # The order of masks is that of their lines.
+        # Masks apply in the order of their lines.
         if not moved and one != other:
             return both
         for name in both:
@@ -57,7 +57,7 @@ class Edited:
 
     @property
     def not_compared(self) -> list[str]:
-        """Return the datasets that only one of the configs has."""
+        """Return the datasets that exist in one of the configs only."""
         one, other = (c["datasets"].keys() for c in (self.before, self.config))
         return sorted(one ^ other)
 
@@ -78,7 +78,7 @@ class Edited:
         return found
 
     def base_of(self, name: str) -> str | None:
-        """Return the model that a dataset's rows come from; None if it is a query."""
+        """Return the model of a dataset's rows; None if they come from a query."""
         datasets = self.config["datasets"]
         while below := plan.parent_dataset(datasets[name]):
             name = below
@@ -87,7 +87,7 @@ class Edited:
 
 def edited_config(package: Package, folder: Path) -> Edited:
     """Return the config of a project's files over the product's of the state."""
-    # Reading a config takes dbt's exceptions, and no other question does.
+    # Only a question with a config imports dbt's exceptions: imports take time.
     from secure_datasets.config import tags
     from secure_datasets.config.checks import Models
     from secure_datasets.config.document import Source
@@ -133,7 +133,7 @@ def edited_config(package: Package, folder: Path) -> Edited:
 def roles_without_a_group(package: Package, edited: Edited) -> list[str]:
     """Return a sentence about each role of a config that nobody could hold.
 
-    `dbt test` finds the same after a run. The groups are the published ones.
+    `dbt test` finds the same roles after a run. The groups are the published groups.
     """
     may_be_missing = package.context["var"]("roles_may_be_missing") or []
     query = package["roles_without_a_group"](edited.config, may_be_missing, False)
@@ -151,7 +151,7 @@ def roles_without_a_group(package: Package, edited: Edited) -> list[str]:
 
 
 def _file_of(folder: Path) -> tuple[Path | None, str]:
-    """Return the file with what a project adds to the config, and its text."""
+    """Return the file with a project's additions to the config, and its text."""
     for path in sorted((folder / "macros").rglob("*.sql")):
         text = path.read_text(encoding="utf-8")
         if MACRO.search(text):

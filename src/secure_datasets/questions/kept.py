@@ -1,8 +1,8 @@
-"""Past states that questions have worked out, kept by day for the next question.
+"""Past states, computed for a question and kept by day for the next question.
 
-A day is kept as Parquet files in dbt's target folder, which its owner alone may read:
-the relations that decide access. It is of one published state, whose text names it, so
-that a run leaves nothing of it to be read.
+A day is kept as Parquet files in dbt's target folder, which only its owner may read:
+the relations that decide access. It belongs to one published state: the digest of the
+state's text names its folder, so that nothing of it is read after the next run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FOLDER = "past_states"
 OWNER_ALONE = 0o700
 END = ".parquet"
-# What asks for the present moment is not of a past day alone.
+# A relation that reads the present moment depends on more than a past day.
 CLOCK = re.compile(
     r"current_(?:date|time)|(?:now|curdate|localtimestamp)\s*\(|judged_on", re.I
 )
@@ -36,8 +36,8 @@ class Kept:
     def __init__(self, folder: Path, state: State, most: int) -> None:
         """Take the folder of all states, and how many days there are at most.
 
-        The state has looked at the files of its raw tables: others may hold other rows
-        of the same days.
+        The state has listed the files of its raw tables: different files may hold
+        different rows of the same days.
         """
         self.all, self.most = folder, most
         read = state.text + repr(sorted(state.seen.items())).encode()
@@ -45,7 +45,7 @@ class Kept:
         self.names = _deciding(state) if most else set()
 
     def files(self, moment: datetime) -> dict[str, Path]:
-        """Return the files of a moment's relations, by their names; of days alone."""
+        """Return the files of a day's relations by name; none within a day."""
         folder = self._folder(moment)
         try:
             if folder is None or not folder.is_dir():
@@ -53,11 +53,11 @@ class Kept:
             os.utime(folder)
             return {path.stem: path for path in folder.iterdir() if path.suffix == END}
         except OSError:
-            # Of somebody else, perhaps: it is worked out anew.
+            # Perhaps somebody else owns the files: the state is computed anew.
             return {}
 
     def keep(self, moment: datetime, engine: DuckDB, schema: str) -> None:
-        """Keep what was worked out of a moment, if that is the beginning of a day."""
+        """Keep the computed relations of a moment, if it is the beginning of a day."""
         folder = self._folder(moment)
         if folder is None:
             return
@@ -76,7 +76,7 @@ class Kept:
         return self.own / f"{moment:%Y-%m-%d}" if self.names and is_day else None
 
     def _leave(self, states: Iterable[Path]) -> None:
-        """Remove other states, and the days that nobody has asked for longest."""
+        """Remove other states, and the least recently used days."""
         for other in states:
             if other != self.own:
                 shutil.rmtree(other, ignore_errors=True)
@@ -87,7 +87,7 @@ class Kept:
 
 
 def _deciding(state: State) -> set[str]:
-    """Return the relations that decide access, and ask for no present moment."""
+    """Return the relations that decide access and read no present moment."""
     nodes = state.values["graph"]["nodes"]
     tiers = state.document["config"]["tiers"].values()
     views = {tier["access_view"] for tier in tiers} | {"explained_access_paths"}

@@ -1,7 +1,7 @@
-"""The product's macros without dbt: the questions that they ask, answered by an engine.
+"""The product's macros without dbt: an engine answers their queries.
 
-The macros come with the published state, as the run had them. Each is a function that
-the others find by its name, as in dbt; `return` ends it.
+The published state has the macros of the run. Each is a function that macros find by
+its name, as in dbt; `return` ends it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from secure_datasets.review.reviews import Reviews
 Row = dict[str, Any]
 PACKAGE = "secure_datasets"
 UNCOUNTED = "uncounted_deliveries"
-# What macros may ask of whatever writes a pack.
+# The methods of a review that macros may call.
 OF_REVIEWS = ("campaign", "months", "stop", "users", "write", "write_people")
 OF_TIMELINES = ("answer", "document", "headers", "lines", "question")
 
 
 class Engine(Protocol):
-    """What answers a query in Spark's SQL."""
+    """Answers queries in Spark's SQL."""
 
     def ask(self, query: str) -> list[Row]:
         """Return the rows of a query, by the names of their columns."""
@@ -43,7 +43,7 @@ class Engine(Protocol):
 
 
 class _Returned(BaseException):
-    """What `return` raises in a macro."""
+    """Raised by `return` in a macro."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -54,7 +54,7 @@ def _return(value: Any) -> NoReturn:
 
 
 def _var(known: dict[str, Any], name: str, *default: Any) -> Any:
-    """Return a variable of the run; one that is not set is the default, if any."""
+    """Return a variable of the run, or the default if it is not set."""
     if name not in known and not default:
         raise QuestionError(f"the variable {name} is not set in the published state.")
     return known.get(name, *default)
@@ -67,8 +67,8 @@ def _stop(sentence: str) -> NoReturn:
 class Package:
     """The macros of the product: `package.who("hpark")`.
 
-    What they print is in `printed`, and the tables among it in `tables`. `seen` has,
-    for each user in an answer of `why`, whether that user sees what was asked about.
+    `printed` has the printed texts, and `tables` the printed tables. `seen` has, for
+    each user in an answer of `why`, whether that user sees the row or object.
     """
 
     def __init__(
@@ -94,20 +94,20 @@ class Package:
             "secure_datasets_config": lambda: document["config"],
             "repository_tables": lambda: document["raw_tables"],
             "feed_of": document["feeds"].get,
-            # What is worked out anew has replaced nothing.
+            # A computed state has no version before it.
             "version_before": ({} if is_resolved else replaced).get,
-            # Whose rows they are says the state.
+            # The state has the schema of the raw rows.
             "check_raw_schema": lambda: "",
             "check_adapter": lambda: "",
             # The run has checked the config.
             "check_references": lambda *_: "",
             "print_table": self._print_table,
-            # Any model's past is told here.
+            # This engine can compute the past of any model.
             "timeline_parts": lambda *_: {"tiers_not_told": []},
             "ref_of_model": self._ref,
             "_asked_uncounted": self._uncounted,
         }
-        # They write the pack of a review and a timeline, if one is asked for.
+        # They write the pack of a review, and a timeline, if macros ask for one.
         self.reviews: Any = None
         self.timelines: Any = None
         # Without it the rows come as JSON from the engine itself.
@@ -115,7 +115,7 @@ class Package:
             self._called["rows_of"] = lambda query: as_json(engine.ask(query))
         self._print = partial(self._compiled, "print_table")
         graph = SimpleNamespace(**state.values["graph"])
-        # What macros know in a model, and not in a question.
+        # Names that macros have in a model only.
         of_models = {"config": _Config(), "this": PACKAGE} if is_resolved else {}
         self.context: dict[str, Any] = of_models | {
             "adapter": _Adapter(state, self, is_resolved),
@@ -156,11 +156,11 @@ class Package:
         self._called[name] = macro
 
     def has_macro(self, name: str) -> bool:
-        """Whether a name is that of a macro, and of nothing else of a package."""
+        """Whether a name is a macro, and no further attribute of a package."""
         return name in self._sources or name in self._called
 
     def _compiled(self, name: str, *arguments: Any, **named: Any) -> Any:
-        """Return what a macro returns; else it is the text that it renders."""
+        """Return the value that a macro returns, or else its rendered text."""
         key = f"macro {name}"
         if key not in self.__dict__:
             # Under another name, so that calls go through the context.
@@ -173,9 +173,9 @@ class Package:
             return returned.value
 
     def _uncounted(self, table: str, linking: Row) -> str:
-        """Return the query of what does not count in a raw table.
+        """Return the query of the deliveries of a raw table that do not count.
 
-        A run has stored it; where staging has run since, it is worked out.
+        The run stored them; if staging has run since, the query computes them.
         """
         if not self._has_uncounted:
             return self._compiled("_asked_uncounted", table, linking)
@@ -205,7 +205,7 @@ class Package:
         return self._print(headers, rows, align=align)
 
     def _run_query(self, query: str) -> Any:
-        # A setting of the session is none of an engine without one.
+        # An engine without a session has no settings of a session.
         if query.startswith("set "):
             return SimpleNamespace(rows=[])
         return SimpleNamespace(rows=[tuple(r.values()) for r in self.engine.ask(query)])
@@ -253,11 +253,11 @@ class _Questions(AccessQuestions):
 
 
 class _Planner(Planner):
-    """The same, and what the documentation of the state's models says of columns."""
+    """The same, and the columns that the documentation of the models describes."""
 
     def __init__(self, nodes: list[Row]) -> None:
         super().__init__()
-        # If two projects have the model, the root project's counts.
+        # If two projects have the model, the root project's model counts.
         self.nodes = sorted(
             nodes, key=lambda node: node["package_name"] == "secure_datasets"
         )
@@ -269,7 +269,7 @@ class _Planner(Planner):
     def readings(self, columns: Row, feed: Row | None, table: Row) -> dict[str, str]:
         """Return how the columns of a raw table are read by their types."""
         if set(columns.values()) <= {"string"}:
-            # A column of texts is read in no way of its own.
+            # A text column needs no reading of its own.
             return {}
         from secure_datasets.config.feeds import readings_of
 
@@ -286,7 +286,7 @@ class _Planner(Planner):
 
 
 class _Adapter:
-    """What the macros of a question ask dbt's adapter."""
+    """The methods of dbt's adapter that the macros of a question call."""
 
     def __init__(
         self, state: State, package: Package, is_resolved: bool = False
@@ -298,25 +298,25 @@ class _Adapter:
         self.planner = _Planner(list(state.values["graph"]["nodes"].values()))
 
     def secure_datasets(self) -> Planner:
-        """Return what plans the datasets."""
+        """Return the planner of the datasets."""
         return self.planner
 
     def access_questions(self) -> AccessQuestions:
-        """Return what reads questions and makes answers."""
+        """Return the reader of questions, which also makes answers."""
         return self.questions
 
     def access_reviews(self) -> Any:
-        """Return what writes the pack of a review."""
+        """Return the writer of a review's pack."""
         return self.package.reviews
 
     def access_timelines(self) -> Any:
-        """Return what tells timelines."""
+        """Return the writer of timelines."""
         return self.package.timelines
 
     def made_since(self, graph: Any, relations: list[Any]) -> dict[str, list[str]]:
         """Return what was made anew since relations were made."""
         if self.is_resolved:
-            # All of it is worked out at once.
+            # All relations are computed at once.
             return {key: [] for key in ("tables", "stored", "of_before", "not_built")}
         names = {f"{r.schema}.{r.identifier}".lower() for r in relations}
         return lineage.made_since(
@@ -324,12 +324,12 @@ class _Adapter:
         )
 
     def get_relation(self, database: str | None, schema: str, alias: str) -> str | None:
-        """Return a relation's name, if it is there."""
+        """Return a relation's name, if the relation exists."""
         name = f"{schema}.{alias}".lower()
         return name if name in self.relations else None
 
     def check_schema_exists(self, database: str | None, schema: str) -> bool:
-        """Say whether there is something in a schema."""
+        """Return whether a schema has a relation."""
         return self.is_resolved or any(
             name.startswith(f"{schema.lower()}.") for name in self.relations
         )
@@ -338,7 +338,7 @@ class _Adapter:
         """Return the columns of a raw table with their types."""
         found = self.relations.get(relation.replace("`", "").lower())
         if found is None:
-            # The state knows what the project has made, as the sample's raw tables.
+            # The state knows the project's relations, such as the sample's raw tables.
             return self.package.engine.columns(relation)
         return {name: kind.lower() for name, kind in found["columns"]}
 
@@ -353,7 +353,7 @@ class _Adapter:
         return str(moment(value))
 
     def access_changes(self) -> AccessChanges:
-        """Return what compares states."""
+        """Return the comparison of states."""
         return AccessChanges()
 
     def product_version(self) -> str:
@@ -368,15 +368,15 @@ class _Config:
         return ""
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return what a model's config says: nothing."""
+        """Return nothing: a model has no config here."""
         return default
 
 
 class _Sandbox(SandboxedEnvironment):
-    """Renders the macros of a state, which is a file that others may have written.
+    """Renders the macros of a state, a file from an untrusted author.
 
-    They reach the macros, what dbt's adapter is asked, and plain values: nothing that
-    reads or writes files, or runs programs.
+    The macros reach each other, the methods of the adapter and plain values; nothing
+    that reads or writes files or runs programs.
     """
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:

@@ -1,8 +1,8 @@
 """Users, groups, roles and objects by id, login, e-mail, or by words of their names.
 
-One match is taken; several are listed with their ids, the nearest first; nothing is
-guessed: a word matches a whole word of a name, or how one begins, also where one of
-them is written without its accents.
+One match is taken; several are listed with their ids, the nearest first. Nothing is
+guessed: a word matches a whole word of a name or its beginning, with or without
+accents.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from secure_datasets.config.steering import without_steering
 from secure_datasets.questions.asked import QuestionError
 
 MOST = 10
-# How near a word of a question is to a word of a name.
+# The distance of a word in a question from a word of a name.
 SAME, BEGINS, PART = range(3)
 NUMBER = re.compile(r"[+-]?[0-9][0-9.,e+-]*")
 # `core_banking` has two words, as people say it.
@@ -25,18 +25,18 @@ WORD = re.compile(r"[^\W_]+")
 
 
 class NotKnown(QuestionError):
-    """Nothing is called as was asked."""
+    """Nothing has the name in the question."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """Something that people call by a name: what kind, its id, and other names."""
+    """A thing with a name: its kind, its id, and further names."""
 
     kind: str
     key: str
     name: str | None
     others: tuple[str, ...] = ()
-    # What it is found by, and nobody is shown.
+    # Names that find the thing, and that no answer shows.
     hidden: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -50,18 +50,18 @@ class Named:
 
     @property
     def texts(self) -> list[str]:
-        """What it is called."""
+        """The name of the thing."""
         return [text.casefold() for text in self._all if text]
 
 
 def find(text: str, kind: str, candidates: Iterable[Named]) -> Named:
-    """Return the one thing that a text means; raise if there are none or several."""
+    """Return the one thing that a text means; raise if none or several match."""
     asked, known = " ".join(text.split()).casefold(), list(candidates)
     # As it is shown: `user 8`.
     asked = asked if any(asked in one.texts for one in known) else _id_of(asked, kind)
     exact = [one for one in known if one.key.casefold() == asked]
     exact = exact or [one for one in known if asked in one.texts]
-    # An id that nothing has is no part of other things' names.
+    # An unknown id is never matched with parts of names.
     by_words = [] if NUMBER.fullmatch(asked) else matches(asked, known)
     found = exact or [one for rank, one in by_words if rank < PART]
     if len(found) == 1:
@@ -77,7 +77,7 @@ def find(text: str, kind: str, candidates: Iterable[Named]) -> Named:
 
 
 def _what_tells(shown: str, kind: str, found: list[Named]) -> str:
-    """Return what to write so that one of several matches is meant."""
+    """Return the text that means exactly one of several matches."""
     first, kinds = found[0], {one.kind for one in found}
     if first.kind == kind:
         return "the id"
@@ -87,15 +87,15 @@ def _what_tells(shown: str, kind: str, found: list[Named]) -> str:
 
 
 def _id_of(asked: str, kind: str) -> str:
-    """Return the id after the kind, if a text is that, or the text."""
+    """Return the id if a text is a kind and an id, or else the text."""
     number = asked.removeprefix(f"{kind} ")
     return number if NUMBER.fullmatch(number) else asked
 
 
 def matches(text: str, candidates: Iterable[Named]) -> list[tuple[int, Named]]:
-    """Return whatever has every word of a text in its names, the nearest first.
+    """Return the things with every word of a text in their names, the nearest first.
 
-    With each is how near the farthest of its words is.
+    Each comes with the distance of its farthest word.
     """
     asked = WORD.findall(text.casefold())
     found = []
@@ -120,7 +120,7 @@ def _without_accents(text: str) -> str:
 
 
 def _rank(word: str, words: list[str]) -> int | None:
-    """Return how near a word is to one of these: the same, how it begins, a part."""
+    """Return the distance of a word from these words: equal, a beginning, or a part."""
     if word in words:
         return SAME
     if any(other.startswith(word) for other in words):
@@ -129,7 +129,7 @@ def _rank(word: str, words: list[str]) -> int | None:
 
 
 def nearest(text: str, candidates: Iterable[Named]) -> list[Named]:
-    """Return what is called most like a text, where nothing has its words."""
+    """Return the things with the most similar names, if no name has all words."""
     by_text = {name: one for one in candidates for name in one.texts}
     close = difflib.get_close_matches(text, by_text, n=3, cutoff=0.6)
     return list(dict.fromkeys(by_text[name] for name in close))

@@ -1,7 +1,8 @@
-"""What is there and does not count: rows that would open a gate but for a flaw.
+"""Near misses: rows that do not count, and would open a gate without their flaw.
 
-The relation `uncounted_deliveries` says why a delivery does not count. Here stands what
-that means for a user and an object: the ways through groups, and what mends them.
+The relation `uncounted_deliveries` has the reason why a delivery does not count. This
+module finds the consequences for a user and an object: the ways through groups, and the
+row to mend.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ def ascii_lower(text: str) -> str:
 
 @dataclass(frozen=True)
 class Mend:
-    """A row that would do by itself, if it were put right at its source."""
+    """A row that would be enough by itself, once it is mended at its source."""
 
     table: str
     id: Any
-    # What has to be put right.
+    # The problem to mend.
     says: str
 
     def note(self, permission: str | None = None) -> Note:
-        """Return the row for people; with the permission that its role has to give."""
+        """Return the row for people, with the permission that its role has to give."""
         says = f"row {self.id} of {self.table}: {self.says}"
         if permission:
             says += f"; its role has to be one that gives {permission}"
@@ -54,7 +55,7 @@ class Mend:
 
 @dataclass(frozen=True)
 class Flaw:
-    """What keeps a way from counting; and the row to mend, where that is enough."""
+    """The reason why a way does not count, and the row to mend if that is enough."""
 
     says: str
     mend: Mend | None = None
@@ -62,7 +63,7 @@ class Flaw:
 
 @dataclass
 class Candidate:
-    """A raw row that would lead somewhere, and what is wrong with it."""
+    """A raw row that would lead somewhere, and its flaws."""
 
     table: str
     raw_id: Any
@@ -71,26 +72,26 @@ class Candidate:
 
     @property
     def place(self) -> str:
-        """What people call the row."""
+        """The row as people call it."""
         return f"row {self.raw_id} of {self.table}"
 
     @property
     def recorded(self) -> str:
-        """Since when it is there and by whom."""
+        """The time since when the row exists, and its author."""
         return created(self.delivery)
 
 
 def judged(table: str, rows: list[Facts], columns: list[str]) -> Iterator[Candidate]:
-    """Yield each row that matches, with what is wrong with it.
+    """Yield each matching row with its flaws.
 
-    rows     live rows, without a reason, and deliveries that do not count, with theirs
-    columns  those that make a row match
+    rows     live rows, without a reason, and deliveries that do not count, with one
+    columns  the columns that make a row match
     """
     by_id: dict[Any, list[Facts]] = {}
     for row in rows:
         by_id.setdefault(row["row_id"], []).append(row)
     for row_id, of_id in by_id.items():
-        # Where the row matches as it is, what it said before adds nothing.
+        # If the row matches now, its earlier deliveries add nothing.
         is_told = row_id is not None and any(
             row["reason"] in (None, SWITCHED_OFF, OUT_OF_TIME) for row in of_id
         )
@@ -105,7 +106,7 @@ def judged(table: str, rows: list[Facts], columns: list[str]) -> Iterator[Candid
 
 
 def _flaw(table: str, row: Facts, columns: list[str]) -> Flaw:
-    """Return why a delivery does not count; and the row to mend, if that is enough."""
+    """Return why a delivery does not count, and the row to mend if that is enough."""
     reason, place = row["reason"], f"row {row['row_id']} of {table}"
     if reason == "unreadable id":
         return Flaw(f"rejected: {flaw_of(reason, table, {'id': row['raw_id']})}")
@@ -136,7 +137,7 @@ NOT_STAGED_YET = {
 }
 
 
-# What can be put right without a doubt about what the row was meant to say.
+# Reasons that leave no doubt about the meaning of the row.
 MENDABLE = (
     *("unreadable date_created", "unreadable date_modified"),
     *("unreadable sf_date_created", "role"),
@@ -144,11 +145,11 @@ MENDABLE = (
 
 
 def _mend_of_rejected(table: str, row: Facts, columns: list[str]) -> Mend | None:
-    """Return a rejected row, where putting it right would make this delivery count.
+    """Return a rejected row if mending it would make this delivery count.
 
-    The delivery that was judged has to be active and to say what this one says.
+    The judged delivery has to be active and to have the same values as this delivery.
     """
-    # What was judged is no longer what the source says.
+    # The source has changed since this row was judged.
     if not row["is_current"]:
         return None
     reason, raw = row["reason"], delivered(row)
@@ -160,14 +161,14 @@ def _mend_of_rejected(table: str, row: Facts, columns: list[str]) -> Mend | None
         if text != ("" if row[column] is None else str(row[column])):
             return None
     is_permission = {"user_id", "user_group_id", "role_name"} <= set(columns)
-    # A permission that names two holders names none.
+    # A permission with two holders is invalid.
     if is_permission and row["user_id"] and row["user_group_id"]:
         return None
     return Mend(table, row["row_id"], flaw_of(reason, table, raw))
 
 
 class Groups:
-    """The groups as delivered, with what keeps each from passing rights on."""
+    """The groups as delivered, each with the reasons why it passes no rights on."""
 
     def __init__(
         self, groups: list[Facts], in_force: list[Facts], parents: list[Facts]
@@ -179,13 +180,13 @@ class Groups:
         }
 
     def name(self, group: int) -> str:
-        """Return what people call a group."""
+        """Return a group as people call it."""
         row = self.groups.get(group)
         name = row["name"] if row else None
         return f"{name or '(no name)'} ({group})"
 
     def flaws(self, group: int) -> list[Flaw]:
-        """Return what is wrong with a group itself."""
+        """Return the flaws of a group itself."""
         row = self.groups.get(group)
         if row is None:
             return [Flaw(f"group {group} is not there")]
@@ -198,7 +199,7 @@ class Groups:
         called = self.name(group)
         mend = Mend("user_groups", group, f"the group {called} is switched off")
         if row.get("is_deleted") or row.get("undelivered_since"):
-            # It is no longer there to be switched on.
+            # A row that is gone can't be switched on.
             mend = None
         return [
             Flaw(
@@ -222,9 +223,9 @@ class Groups:
         return group in self.groups and self.groups[group]["is_live"]
 
     def _former(self, parents: list[Facts]) -> dict[int, list[tuple[int, Flaw]]]:
-        """Return the parents that groups had, or will have, and what takes them away.
+        """Return the past and future parents of groups, each with the flaw of the link.
 
-        What is wrong with the row of a group itself, flaws() says.
+        The flaws of a group's own row come from flaws().
         """
         found: dict[int, list[tuple[int, Flaw]]] = {}
         for link in judged("user_groups", parents, ["parent_user_group_id"]):
@@ -244,7 +245,7 @@ class Groups:
     def above(self, group: int) -> dict[int, list[Flaw]]:
         """Return the groups from this one up, as delivered, each with its flaws.
 
-        Of several ways to a group the one with the fewest flaws.
+        If several ways lead to a group, the way with the fewest flaws counts.
         """
         found: dict[int, list[Flaw]] = {}
         ways: list[tuple[int, int, int, list[Flaw]]] = [(0, 0, group, [])]
@@ -283,7 +284,7 @@ def role_may_bring(
 
 
 def _brought(roles: list[Facts], object_type: str) -> dict[str | None, frozenset[str]]:
-    """Return what each role brings on a type of object, by how staging compares it."""
+    """Return the permissions of each role on a type of object; roles in lower case."""
     return {
         role and ascii_lower(role): names
         for role, names in roles_brought(roles).get(object_type, {}).items()
@@ -291,13 +292,18 @@ def _brought(roles: list[Facts], object_type: str) -> dict[str | None, frozenset
 
 
 def missed_paths(right: Facts, found: Facts) -> list[Note]:
-    """Return what would give a user a right on an object, but for its flaws.
+    """Return the rows that would give a user a right on an object without their flaws.
 
-    `found`: `table`, the permission table; `object_key`; its `grants`; of the user the
-    `members` and the `global_roles`; all `groups`, the `parents` that any delivery
-    named, the parent links `in_force`, and the `roles`, the role table; where the user
-    is or was owner, `owned`, of the `owned_table`. Each delivery comes with what
-    staging took of its row. The `person` and the `object` are what staging has of them.
+    `found` has:
+
+    - `table`, the permission table; `object_key`; its `grants`
+    - `members` and `global_roles` of the user
+    - all `groups`, the `parents` that any delivery named, the parent links `in_force`
+    - `roles`, the role table
+    - `owned`, the rows of `owned_table` that the user owns or owned
+    - `person` and `object`, the staged rows
+
+    Each delivery comes with the values that staging took from its row.
     """
     object_type, permission = right["object_type"], right["permission"]
     groups = Groups(found["groups"], found["in_force"], found["parents"])
@@ -348,19 +354,19 @@ def missed_paths(right: Facts, found: Facts) -> list[Note]:
         for row in judged("user_global_roles", held, ["user_id", "role_name"]):
             notes.append(_missed(row, ends, "the user"))
     for row in judged(found["owned_table"], found["owned"], ["owner_user_id"]):
-        # The object's own flaws are the row's.
+        # The row has the object's own flaws.
         notes.append(_missed(row, _user_flaws(found["person"]), "the user", "owner"))
     return _once([item for item in notes if item])
 
 
 def _user_flaws(person: Facts) -> list[Flaw]:
-    """Return what is wrong with the user's own row."""
+    """Return the flaws of the user's own row."""
     flaw = flaw_of_staged(person, "users")
     return [Flaw(f"row {person['user_id']} of users is {flaw}")] if flaw else []
 
 
 def _object_flaws(traced: Facts) -> list[Flaw]:
-    """Return what is wrong with the row of the object."""
+    """Return the flaws of the object's row."""
     row, called = traced["row"], f"row {traced['id']} of {traced['table']}"
     if row is None:
         return [Flaw(f"{called} is not there")]
@@ -369,7 +375,7 @@ def _object_flaws(traced: Facts) -> list[Flaw]:
 
 
 def _only_mend(flaws: list[Flaw]) -> Mend | None:
-    """Return the row that takes all flaws away: that of the only one."""
+    """Return the row to mend, if there is one flaw only."""
     return flaws[0].mend if len(flaws) == 1 else None
 
 
@@ -389,11 +395,11 @@ def _may_reach(text: str | None, roles: list[Facts], object_type: str) -> bool:
 def _missed(
     row: Candidate, flaws: list[Flaw], holder: str, role: str | None = None
 ) -> Note | None:
-    """Return a row with all that is wrong with it and with the way to it."""
+    """Return a row with its own flaws and the flaws of the way to it."""
     reasons = [flaw.says for flaw in (*row.flaws, *flaws)]
     if not reasons:
         return None
-    # Since when somebody is an owner, no row records.
+    # No row records since when somebody is an owner.
     recorded = "" if role else f", {row.recorded}"
     if role is None:
         text = row.delivery["role_name"]
@@ -410,7 +416,7 @@ def _missed(
 
 
 def missed_links(link: Facts, deliveries: list[Facts], keys: dict) -> list[Note]:
-    """Return rows that would link objects, but for their flaws."""
+    """Return rows that would link objects without their flaws."""
     notes = []
     for row in judged(link["table"], deliveries, list(keys)):
         if row.flaws:
@@ -430,9 +436,9 @@ def missed_links(link: Facts, deliveries: list[Facts], keys: dict) -> list[Note]
 
 
 def _once(notes: list[Note]) -> list[Note]:
-    """Return notes in an order of their own, one for each row with the same reasons.
+    """Return sorted notes, one for each row with the same reasons.
 
-    Deliveries that contradict each other may also differ in who wrote them.
+    Contradicting deliveries may also differ in their author.
     """
     found: dict[tuple, Note] = {}
     for item in sorted(notes, key=lambda item: item["says"]):

@@ -1,7 +1,7 @@
-"""What is wrong with a row that does not count: the one place for these sentences.
+"""The sentences about rows that do not count.
 
-Staging gives a reason as a code, and the delivery that it rejected. Of that delivery
-nothing is told but the value that is wrong, and what it is about: it may hold e-mail
+Staging gives the reason as a code, and the rejected delivery. A sentence shows only the
+wrong value and the ids that the delivery names, since the delivery may hold e-mail
 addresses.
 """
 
@@ -13,11 +13,11 @@ from typing import Any
 
 from secure_datasets.questions.notes import Facts
 
-# Names come from whoever may name something: a long one would hide what follows.
+# People choose names: a long one would hide the rest of the sentence.
 LONGEST = 60
-# What tells, beside ids, what a delivery is about, and whether it takes something away.
+# The columns, beside ids, that show the subject of a delivery and whether it revokes.
 NAMING = ("name", "role_name", "is_active")
-# Which values a feed can declare, by what they look like.
+# The values that a feed can declare, by their form.
 SETTINGS = tuple(
     (kind, re.compile(form, re.IGNORECASE), setting)
     for kind, form, setting in (
@@ -41,7 +41,7 @@ WHITE_SPACE = (
 
 
 def shown(value: Any) -> str:
-    """Return a delivered value in quotes, cut where it is long."""
+    """Return a delivered value in quotes, cut if it is long."""
     text = str(value)
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}..."
@@ -51,7 +51,7 @@ def shown(value: Any) -> str:
 def delivered(row: Facts | None) -> dict[str, str | None]:
     """Return the delivery that staging rejected, by column; of others nothing.
 
-    Without white space at the ends, and null where nothing else is there.
+    Values are trimmed; a value of white space alone is null.
     """
     raw = json.loads((row or {}).get("raw_row") or "{}")
     return {
@@ -60,7 +60,7 @@ def delivered(row: Facts | None) -> dict[str, str | None]:
 
 
 def flaw_of(reason: str, table: str, raw: dict[str, str | None]) -> str:
-    """Return why a row is rejected: what stands in it, as `raw` has it, and why not."""
+    """Return why a row is rejected, with the wrong value from `raw`."""
     word, _, column = reason.partition(" ")
     value = raw.get("role_name" if reason == "role" else column)
     if reason == "unreadable id" and "id" in raw and value is None:
@@ -90,7 +90,7 @@ def flaw_of(reason: str, table: str, raw: dict[str, str | None]) -> str:
 
 
 def setting_for(column: str, value: str) -> str | None:
-    """Return what a feed would declare to read a value that staging does not read."""
+    """Return the declaration of a feed that reads a value, if staging can't read it."""
     kind = "is" if column.startswith("is_") else "date" if "date" in column else None
     for of_kind, form, setting in SETTINGS:
         if kind == of_kind and form.fullmatch(value):
@@ -99,7 +99,7 @@ def setting_for(column: str, value: str) -> str | None:
 
 
 def named_in(raw: dict[str, str | None]) -> str:
-    """Return what a delivery names, as it stands there: whom and what it is about."""
+    """Return the holder and object that a delivery names, as delivered."""
     return ", ".join(
         f"{name} {shown(value)}"
         for name, value in raw.items()
@@ -130,13 +130,13 @@ def _role(table: str, role: str | None) -> str:
 
 
 def rejected(row: Facts, table: str) -> str:
-    """Return that a row is rejected, and why."""
+    """Return the sentence that a row is rejected, with the reason."""
     reason = row.get("rejection_reason") or row["reason"]
     return f"rejected: {flaw_of(reason, table, delivered(row))}"
 
 
 def switched_off(row: Facts) -> str:
-    """Return that a row is gone or not active, and since when."""
+    """Return the sentence that a row is gone or not active, and since when."""
     if since := row.get("undelivered_since"):
         return undelivered(since)
     if row.get("is_deleted"):
@@ -152,35 +152,35 @@ def switched_off(row: Facts) -> str:
 
 
 def out_of_time(time: str) -> str:
-    """Return that a row gives what it gives at another time only."""
+    """Return the sentence that a row is outside its time."""
     return f"outside its time, {time} UTC"
 
 
 def deleted(row: Facts) -> str:
-    """Return that the feed of a raw table says that a row is deleted, and when."""
+    """Return the sentence that the feed deleted a row, and when."""
     date = row.get("since") or row.get("deleted_on")
     return f"deleted on {date}" if date else "deleted, when is not recorded"
 
 
 def undelivered(since: str) -> str:
-    """Return that the version before still had a row, and since when it is missing."""
+    """Return the sentence that a row is missing since the version before."""
     return f"no longer delivered since {since}"
 
 
 def created(row: Facts) -> str:
-    """Return since when a row is there, and by whom, though it does not count."""
+    """Return since when a row that does not count exists, and its author."""
     date, author = row["date_created"], row["created_by"]
     when = f"created {date}" if date else "when it was created is not recorded"
     return f"{when}, {by(author)}"
 
 
 def by(author: str | None) -> str:
-    """Return who wrote a row."""
+    """Return the author of a row."""
     return f"by {author}" if author else "by whom is not recorded"
 
 
 def flaw_of_staged(row: Facts, table: str) -> str | None:
-    """Return what is wrong with a staged row itself: rejected or switched off."""
+    """Return the flaw of a staged row itself: rejected or switched off."""
     if row["rejection_reason"]:
         return rejected(row, table)
     return None if row["is_live"] else switched_off(row)

@@ -1,11 +1,11 @@
-"""Who has access in another state than the published one, without building it.
+"""Access in a state other than the published one, without building it.
 
     then = resolved(state, folders, engine, schema="past_state", as_of="2026-05-01")
     then.engine.ask("select * from past_state.vw_secure_user_project_access")
 
-The project's own models run, over the raw rows that were there at a moment, or over
-staged rows of which some are taken away or added. Nothing is built: a relation is
-worked out when a question first reads it.
+The project's own models run over the raw rows of a moment, or over staged rows with
+some rows removed or added. Nothing is built: a relation is computed when a question
+first reads it.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def resolved(
 ) -> Package:
     """Return the macros over another state, whose relations lie in a schema.
 
-    folders  returns the folder of a package of the project: Python models are there
-    engine   has the published relations, which the other state reads where it is alike
-    as_of    the moment until which raw rows were loaded
-    queries  what stands in the place of staged relations
-    config   another config, which stands in the place of the run's
-    kept     past states that were worked out before
+    folders  returns the folder of a package of the project, which has its Python models
+    engine   has the published relations, which the other state reads where equal
+    as_of    the last load time of the raw rows
+    queries  the queries that replace staged relations
+    config   the config that replaces the run's
+    kept     past states that are already computed
     """
     if as_of:
         return Past(state, folders, engine, schema, warn).at(as_of, kept)
@@ -76,11 +76,10 @@ def resolved(
 
 
 class Past:
-    """Past states, each laid into one schema in the place of the one before.
+    """Past states in one schema: each replaces the one before.
 
-    The moment is a row that the queries read, so that these are made once. `queries`
-    may stand in the place of staged relations; `{moment}` in them is the moment, as
-    microseconds.
+    The queries read the moment from a row, so that they are made once. `queries` may
+    replace staged relations; `{moment}` in them is the moment in microseconds.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class Past:
     def at(self, as_of: str | datetime | None, kept: Kept | None = None) -> Package:
         """Return the macros over the state as of a moment in UTC; None: the beginning.
 
-        At the beginning there is what has no load time.
+        At the beginning only rows without a load time exist.
         """
         at = None if as_of is None else moment(as_of)
         day = [at and at.replace(tzinfo=timezone.utc)]
@@ -136,9 +135,9 @@ def _laid(
 ) -> tuple[Package, dict[str, Relation]]:
     """Return the macros over another state, and its relations by name.
 
-    queries  what stands in the place of staged relations, if it is of these alone
-    config   another config, which stands in the place of the run's
-    clock    SQL for the moment at which what holds for a time is read
+    queries  the queries that replace staged relations, if only these differ
+    config   the config that replaces the run's
+    clock    SQL for the moment at which rows with a time are read
     """
     given = dict(queries or {})
     nodes = state.values["graph"]["nodes"]
@@ -155,7 +154,7 @@ def _laid(
                 f"{state.path} was written without the models' code: run dbt once more"
             )
         node |= {"schema": schema, "relation_name": f"{schema}.{node['alias']}"}
-    # Which run made which version says nothing here.
+    # The versions of runs have no meaning here.
     then = replace(state, values=values)
     package = Package(then, engine, as_json, warn, is_resolved=True)
     relations: dict[str, Relation] = {}
@@ -168,20 +167,20 @@ def _laid(
             is_view = node["config"]["materialized"] == "view"
             made = Made(cache(partial(_rendered, package, node)), is_view)
         else:
-            # What it stores on its way is of one moment.
+            # It stores intermediate rows, which belong to one moment.
             made = Made(partial(_framed, package, node, folders))
         place = f"{schema}.{node['alias']}"
         relations |= in_time(engine, place, made, _setting(node), clock)
     for key, node in nodes.items():
         if node["resource_type"] == "model" and key not in needed:
-            # The same in both states.
+            # Equal in both states.
             same = View(f"select * from {_plain(node['relation_name'])}")
             relations[f"{schema}.{node['alias']}"] = same
     return package, relations
 
 
 def _setting(node: Mapping[str, Any]) -> bool | str | None:
-    """Return what a node's config says of the time for which its rows hold."""
+    """Return the setting in a node's config about the time of its rows."""
     return node["config"].get("in_time")
 
 
@@ -190,7 +189,7 @@ def _plain(relation: str) -> str:
 
 
 def _moved(nodes: Mapping[str, Any], changed: set[str] | None) -> list[str]:
-    """Return the models that read what has changed, or all of them."""
+    """Return the models that read a changed relation, or all models."""
     models = {k: n for k, n in nodes.items() if n["resource_type"] == "model"}
     if changed is None:
         return list(models)
@@ -232,7 +231,7 @@ def _rendered(package: Package, node: Mapping[str, Any]) -> str:
 
 
 def _framed(package: Package, node: Mapping[str, Any], folders: Folders) -> str:
-    """Return what a Python model makes, as a query."""
+    """Return the rows of a Python model, as a query."""
     name, folder = node["name"], folders(node["package_name"])
     place = folder and folder / node["original_file_path"]
     if place is None or not place.is_file():
@@ -244,13 +243,13 @@ def _framed(package: Package, node: Mapping[str, Any], folders: Folders) -> str:
     if digest_of_code(code) != node["sha256"]:
         raise NoState(f"{place} was edited since the last run: run dbt once more")
     module = loaded(name, code, str(place))
-    # The same names each time, so that a query of another moment is the same text.
+    # The same names each time, so that the queries of two moments have the same text.
     session = Session(package.engine, f"{node['schema']}__{name}")
     ref = package["ref_of_model"]
 
     def read(name: str) -> str:
         place = ref(name)
-        # Another state shows its rows at its own moment.
+        # The other state shows its rows at its own moment.
         is_own = place.startswith(f"{node['schema']}.")
         return whole(package.engine, place, _setting(node)) if is_own else place
 

@@ -39,7 +39,7 @@ def called(person: Facts) -> str:
 
 
 def called_beside_id(person: Facts) -> str:
-    """Return what stands behind the id of a user: `, Hyun-woo Park (hpark)`."""
+    """Return the text after a user's id: `, Hyun-woo Park (hpark)`."""
     name, login = full_name(person), person["login_name"]
     if name and login:
         return f", {name} ({login})"
@@ -48,18 +48,18 @@ def called_beside_id(person: Facts) -> str:
 
 
 def known_as(person: Facts) -> str:
-    """Return a user in a sentence that has told of the user already."""
+    """Return a user for a second mention."""
     known = full_name(person) or person["login_name"] or person.get("email")
     return known or f"user {person['user_id']}"
 
 
 def full_name(person: Facts) -> str:
-    """Return the first and the last name, as far as they are known."""
+    """Return first and last name, without a missing one."""
     return " ".join(filter(None, (person["first_name"], person["last_name"])))
 
 
 def about(question: Facts) -> str:
-    """Return what a question is about."""
+    """Return the subject of a question."""
     keys = named(question["keys"]) or "the one row"
     of = "of" if question["kind"] == "dataset" else "of the tier"
     return f"{keys} {of} '{question['name']}'"
@@ -155,7 +155,7 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
 
 
 def closed_with_sets(answer: Facts) -> list[str]:
-    """Return which sets open the tier and leave a gate behind it closed."""
+    """Return the sets that open the tier and leave a gate behind it closed."""
     found: dict[tuple, list[int]] = {}
     for number, item in enumerate(answer["nearest"], 1):
         for each in item["closed_beside"]:
@@ -171,7 +171,7 @@ def closed_with_sets(answer: Facts) -> list[str]:
 
 
 def _says_and_helps(closed: Facts) -> str:
-    """Return what a closed gate says, and what would open it."""
+    """Return the text of a closed gate, and the ways to open it."""
     helps = closed["what_helps"]
     return f"{closed['says']}; {helps}" if helps else closed["says"]
 
@@ -187,12 +187,12 @@ def sets_named(numbers: list[int], count: int) -> str:
 
 
 def _has_reasons(notes: list[Note]) -> bool:
-    """Whether evidence has a row that is there and does not count."""
+    """Whether evidence has an existing row that does not count."""
     return any(note.get("reasons") or _has_reasons(note["evidence"]) for note in notes)
 
 
 def support(row: Note) -> str:
-    """Return a row of the last support: what it is called, and which gates it opens."""
+    """Return a row of the last support: its name, and the gates that it opens."""
     called = f", {', '.join(row['names'])}" if row["names"] else ""
     return f"{row['says']}{called}: supports {', '.join(row['gates'])}"
 
@@ -209,7 +209,7 @@ def _evidence(notes: list[Note], depth: int) -> list[str]:
 
 
 def as_document(question: Facts, answers: list[tuple[Facts, Facts]]) -> str:
-    """Return the answers about all users who are called so as one JSON document."""
+    """Return the answers about all users of a name as one JSON document."""
     found = [
         {
             "user": {

@@ -1,10 +1,11 @@
-"""Which types Spark takes as the arguments of each function that rules may call.
+"""The types that Spark takes as arguments of each function that rules may call.
 
-Spark has been asked: tests/helpers/asked_types.py writes argument_types.txt. A line
-of it has a function, a number of arguments, and the kinds of types that each of these
-may be, several times after ';' where they depend on each other. `n+` is n arguments or
-more, of which every two behind the first n - 2 are held so; '-' is where nothing is
-held: a lambda, or a constant that is looked at elsewhere.
+tests/helpers/asked_types.py asks Spark and writes argument_types.txt. A line has a
+function, a number of arguments, and the kinds of types of each argument; several
+alternatives after ';' if the arguments depend on each other.
+
+- `n+`: n arguments or more; the last two kinds repeat for all pairs after n - 2
+- `-`: not checked here: a lambda, or a constant that is checked elsewhere
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from secure_datasets.sql.functions import names
 
-# Kinds of types, as the table says them, by the names of several.
+# The groups of kinds in the table, by their names.
 GROUPS = {
     "number": names("int bigint double decimal"),
     "array": names(
@@ -28,22 +29,22 @@ GROUPS = {
     "map": names("map<string> map<int>"),
     "timestamp": names("timestamp_ltz timestamp_ntz"),
 }
-# What stands in the table where nothing is held of an argument.
+# The table's sign for an argument that is not checked.
 NOTHING = "-"
 
 
 @dataclass(frozen=True)
 class Takes:
-    """What a function takes: one of several ways, each with the kinds by place.
+    """The arguments of a function: alternatives, each with the kinds by place.
 
-    has_more  whether there may be more arguments, all like the last two
+    has_more  whether more arguments may follow, all like the last two
     """
 
     ways: list[list[frozenset[str]]]
     has_more: bool
 
     def fits(self, given: Sequence[frozenset[str] | None]) -> bool:
-        """Whether one of the ways has some kind of each argument; none is unknown."""
+        """Whether an alternative has a kind of each argument; no kinds mean unknown."""
         return not self.ways or any(
             all(
                 kinds is None or NOTHING in taken or kinds & taken
@@ -53,13 +54,13 @@ class Takes:
         )
 
     def at(self, place: int) -> frozenset[str]:
-        """Return the kinds that a place takes in any way."""
+        """Return the kinds that a place takes in any alternative."""
         return frozenset().union(*(way[place] for way in self.ways))
 
 
 @cache
 def table() -> dict[str, dict[int, Takes]]:
-    """Return what each function takes, by its name and the number of arguments."""
+    """Return the arguments of each function, by its name and their number."""
     text = Path(__file__).with_name("argument_types.txt").read_text(encoding="utf-8")
     found: dict[str, dict[int, Takes]] = {}
     for line in text.splitlines():
@@ -80,18 +81,18 @@ def _kinds(words: str) -> frozenset[str]:
 
 
 def family_of(kind: str) -> str:
-    """Return the family of types that a kind is of."""
+    """Return the family of types of a kind."""
     return next((name for name, kinds in GROUPS.items() if kind in kinds), kind)
 
 
 def families(name: str, number: int, place: int) -> frozenset[str] | None:
-    """Return the families that a place takes; none if nothing is known of it."""
+    """Return the families that a place takes; none if it is unknown."""
     takes = table().get(name, {}).get(number)
     return frozenset(map(family_of, takes.at(place))) if takes else None
 
 
 def said(kinds: frozenset[str], between: str = " or ") -> str:
-    """Return kinds in words: the name of a group for all of its members."""
+    """Return kinds in words; the name of a group replaces all of its members."""
     left, words = kinds, []
     for name, members in GROUPS.items():
         if members <= left:

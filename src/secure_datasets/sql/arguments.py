@@ -1,8 +1,8 @@
-"""Holds what a rule gives to Spark's functions against the types that they take.
+"""Checks the arguments of Spark's functions in a rule against the types that they take.
 
 Spark refuses a call by the types of its arguments when a view is made, long after the
 config was read. Calls are read from the pieces of the text, by the names that Spark
-sees. A type that isn't known, as in a subquery, fits everywhere.
+sees. An unknown type, as in a subquery, fits everywhere.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ FIRST_IS = {
     }.items()
     for name in functions.names(called)
 }
-# They read texts by a format, also where none is given.
+# They read texts by a format, even without one.
 BY_A_FORMAT = functions.names("to_unix_timestamp unix_timestamp")
 WITHOUT_MAPS = functions.names("hash xxhash64")
 # The same for texts.
@@ -86,14 +86,14 @@ OF_CONSTANTS = functions.names("date_add date_sub dateadd")
 # Names of families within lists and maps.
 INNER = {"number": "int"}
 ARROW = re.compile(r"\s*(?:\(([^()]*)\)|(`?\w+`?))\s*->(.*)", re.DOTALL)
-# Whole numbers, each of which becomes the longest of those it is put together with.
+# Whole numbers: in a combination, the longest type counts.
 WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 
 def check(expression: Expression, name: str | None, types: Mapping[str, str]) -> None:
     """Raise a problem at an argument of a type that its function does not take.
 
-    `name` is what the row is called, and `types` has its columns.
+    `name` is the row's name, and `types` has its columns.
     """
     _check(pieces_of(expression.text), name, dict(types))
 
@@ -111,7 +111,7 @@ def _check(pieces: Argument, name: str | None, types: Types) -> None:
                 for argument in arguments:
                     _check(argument, name, types)
             elif not _is_query(arguments[0]):
-                # A function of one's own is not looked into.
+                # A user's own function is not checked.
                 is_of_schema = place > 0 and pieces[place - 1].raw == "."
                 called = "" if is_of_schema else piece.raw.strip("`").lower()
                 _check_call(called, arguments, name, types)
@@ -126,7 +126,7 @@ def _check(pieces: Argument, name: str | None, types: Types) -> None:
 
 
 def _is_quantifier(pieces: Argument, place: int) -> bool:
-    """Whether a word is that of `like any (...)`, and no function's."""
+    """Whether a word belongs to `like any (...)`, and is no function."""
     before = [piece for piece in pieces[:place] if piece.kind != "space"][-1:]
     return pieces[place].raw.lower() in ("any", "some", "all") and any(
         piece.raw.lower() in ("like", "ilike") for piece in before
@@ -134,13 +134,13 @@ def _is_quantifier(pieces: Argument, place: int) -> bool:
 
 
 def _next(pieces: Argument, place: int) -> int | None:
-    """Return where the next piece stands that is no space."""
+    """Return the position of the next piece that is no space."""
     numbers = range(place, len(pieces))
     return next((n for n in numbers if pieces[n].kind != "space"), None)
 
 
 def between_brackets(pieces: Argument, start: int) -> tuple[list[Argument], int]:
-    """Return the arguments between brackets, and where these are closed."""
+    """Return the arguments between brackets, and the position of the closing one."""
     depth, found = 0, [[]]
     for number in range(start, len(pieces)):
         piece = pieces[number]
@@ -207,7 +207,7 @@ def _check_call(
 def _check_arguments(
     called: str, arguments: list[Argument], made: Sequence[exp.Expression | None]
 ) -> None:
-    """Raise a problem at arguments of types that Spark does not take together."""
+    """Raise a problem at a combination of argument types that Spark refuses."""
     from sqlglot import exp
 
     table = argument_types.table().get(called, {})
@@ -259,7 +259,7 @@ def _check_first(called: str, made: Sequence[exp.Expression | None]) -> None:
 
 
 def _holds_map(data_type: exp.DataType) -> bool:
-    """Whether a type is a map, or has one in it."""
+    """Whether a type is or contains a map."""
     from sqlglot import exp
 
     parts = data_type.find_all(exp.DataType)
@@ -311,13 +311,13 @@ def _refuse_kinds(
 
 
 def _holds_unasked(tree: exp.Expression) -> bool:
-    """Whether a value is a list or map of what no function has been asked about."""
+    """Whether a value is a list or map of elements that the table lacks."""
     kind = _kind_of_nested(tree)
     return kind is not None and kind not in GROUPS["array"] | GROUPS["map"]
 
 
 def _kind_of_nested(tree: exp.Expression) -> str | None:
-    """Return the kind of a list or a map; none of other values, or if it is unknown."""
+    """Return the kind of a list or map; none if it is unknown or no such type."""
     found = inference.family(tree)
     inner = _parts(tree) if found in ("array", "map") else []
     of = inner[0] and inference.written_family(inner[0]) if inner else None
@@ -354,7 +354,7 @@ def _tree(text: str, name: str | None, types: Types) -> exp.Expression | None:
 def _given(
     called: str, number: int, made: list[exp.Expression | None]
 ) -> list[str | None]:
-    """Return the types of what a lambda is given, as far as they are known.
+    """Return the types of a lambda's arguments, as far as they are known.
 
     number  which argument of the call the lambda is
     made    the arguments before it
@@ -367,7 +367,7 @@ def _given(
     if called in OF_LISTS:
         return [*(_parts(made[0]) or [None]), "int"] if made else []
     if called in OF_MAPS:
-        # The call refuses other values than maps.
+        # The call refuses all values except maps.
         maps = [
             parts if len(parts := _parts(each)) == 2 else [None, None] for each in made
         ]
@@ -402,7 +402,7 @@ def _parts(tree: exp.Expression | None) -> list[str | None]:
 def _check_step(
     called: str, start: exp.Expression | None, step: exp.Expression
 ) -> None:
-    """Raise a problem at a step that gives another type than it starts with."""
+    """Raise a problem at a step whose result has a type different from its start."""
     if start is None:
         return
     first, then = inference.family(start), inference.family(step)
@@ -421,7 +421,7 @@ def _check_step(
 
 
 def _whole(tree: exp.Expression) -> str | None:
-    """Return the type of a whole number, if that is known for sure."""
+    """Return the type of a whole number, if it is certain."""
     from sqlglot import exp
 
     tree = tree.unnest()

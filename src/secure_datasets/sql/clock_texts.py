@@ -1,10 +1,9 @@
 """Finds the clock where an expression has it as a text: `date'today'`, `day > 'now'`.
 
-Spark takes these words for the clock wherever a value that it can work out beforehand,
-and that is a text, becomes a date or a time: in a typed literal, in a cast, and where a
-comparison or a function makes the cast itself. So such a word may stand only where a
-text is known to stay one. What is worked out of texts may nowhere else become a date
-either, as nobody knows what comes out.
+Spark takes these words for the clock wherever a constant text becomes a date or a time:
+in a typed literal, in a cast, and in an implicit cast of a comparison or a function. So
+such a word may stand only where a text certainly stays a text. A text that is computed
+from texts may not become a date anywhere else either, since its value is unknown.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
 TypeOf = Callable[["exp.Expression"], str | None]
 # With a time zone after it, if it is no moment. `epoch` is always the same.
 CLOCK = re.compile(r"now|(today|tomorrow|yesterday)([^a-z\s]\S*|\s+\S+)?", re.ASCII)
-# What Java's `trim` takes away, which Spark calls here.
+# The characters that Java's `trim` removes, which Spark calls here.
 BLANK = "".join(map(chr, range(33)))
 TEXTS = ("string", "varchar", "char")
 MOMENTS = ("date", "timestamp", "time")
-# Functions whose value is no text, whatever they are given.
+# Functions whose value is never a text.
 NO_TEXT = {
     *("add_months", "date_add", "date_sub", "datediff", "date_diff", "date_trunc"),
     *("dateadd", "last_day", "make_date", "make_interval", "make_timestamp"),
@@ -43,10 +42,10 @@ NO_TEXT = {
         "map",
         "extract",
     ),
-    # What fails gives no value at all.
+    # A failing call has no value.
     *("raise_error", "assert_true"),
 }
-# Functions that make a text of what is none: of numbers, of days, of types.
+# Functions that make a text from numbers, days or types.
 MAKES_TEXT = {
     *("base64", "bin", "binary", "char", "chr", "conv", "dayname", "hex", "left"),
     *("lpad", "monthname", "overlay", "right", "rpad", "string", "to_base32"),
@@ -55,14 +54,14 @@ MAKES_TEXT = {
 
 
 def is_clock(text: str) -> bool:
-    """Whether Spark takes a text for the clock where it makes a date or time of it."""
+    """Whether Spark takes a text for the clock when it becomes a date or time."""
     return CLOCK.fullmatch(text.strip(BLANK).lower()) is not None
 
 
 def types_of_row(name: str, types: Mapping[str, str]) -> TypeOf:
-    """Return what is known of a column's type where an expression is about a row.
+    """Return the known type of a column in an expression about a row.
 
-    `name` is what the row is called in a subquery, `types` has its columns.
+    `name` is the row's name in a subquery, `types` has its columns.
     """
     from sqlglot import exp
 
@@ -77,7 +76,7 @@ def types_of_row(name: str, types: Mapping[str, str]) -> TypeOf:
 
 
 def types_of_star(fact: str | None, relations: Mapping[str, Any]) -> TypeOf:
-    """Return what is known of a column's type where a measure names it."""
+    """Return the known type of a column in a measure."""
 
     def type_of(column: exp.Expression) -> str | None:
         parts = [part.name.lower() for part in column.parts]
@@ -91,8 +90,8 @@ def types_of_star(fact: str | None, relations: Mapping[str, Any]) -> TypeOf:
 def refuse(expression: Expression, type_of: TypeOf, becomes: str | None = None) -> None:
     """Raise a problem at a text that Spark could take for the clock.
 
-    `type_of` says what is known of a column's type, `becomes` to what type the value of
-    the whole is cast.
+    `type_of` returns the known type of a column; `becomes` is the type to which the
+    whole value is cast.
     """
     from sqlglot import exp
 
@@ -121,12 +120,12 @@ def _has(text: str) -> ExpressionProblem:
 
 
 def _is_worked_out(node: exp.Expression, type_of: TypeOf) -> bool:
-    """Whether a node may be a text that Spark works out without a row."""
+    """Whether a node may be a text that Spark computes without a row."""
     from sqlglot import exp
 
     if not isinstance(node, exp.Func | exp.Binary | exp.Case | exp.Bracket | exp.Dot):
         return False
-    # The value of a field is looked at by itself.
+    # The value of a field is checked by itself.
     if isinstance(node, exp.Predicate | exp.Connector | exp.PropertyEQ):
         return False
     if isinstance(node, exp.Func) and expressions.function_name(node) in NO_TEXT:
@@ -140,14 +139,14 @@ def _is_worked_out(node: exp.Expression, type_of: TypeOf) -> bool:
 
 
 def _may_be_text(part: exp.Expression) -> bool:
-    """Whether a part of what is worked out is a text, or a value made into one."""
+    """Whether a part of a computed value is a text, or becomes one."""
     from sqlglot import exp
 
     if isinstance(part, exp.Literal):
         return part.is_string
     if isinstance(part, exp.Cast):
         return part.to.sql("spark").lower().startswith((*TEXTS, "binary"))
-    # A struct's names come out as texts too.
+    # The names of a struct's fields can become texts too.
     is_text = isinstance(part, exp.HexString | exp.Chr | exp.Struct)
     is_text |= expressions.known_type(part, {}) == "string"
     if is_text or not isinstance(part, exp.Func):
@@ -168,7 +167,7 @@ def _names_variable(node: exp.Expression) -> bool:
     return any(
         name.this in variables
         for name in node.find_all(exp.Identifier)
-        # A field of a struct may be called as a variable is.
+        # A field of a struct may have the name of a variable.
         if not isinstance(name.parent, exp.PropertyEQ)
         and not (isinstance(name.parent, exp.Dot) and name.arg_key == "expression")
     )
@@ -179,7 +178,7 @@ def _stays_text(
     type_of: TypeOf,
     becomes: str | None,
 ) -> bool:
-    """Whether what stands in a place is read as a text there, and as nothing else."""
+    """Whether a place reads its value as a text, and as nothing else."""
     from sqlglot import exp
 
     place = node
@@ -189,7 +188,7 @@ def _stays_text(
     if above is None:
         return not inference.holds_moment(becomes)
     if isinstance(above, exp.Cast):
-        # As a text it is looked at again in the place of the cast.
+        # As a text it is checked again in the place of the cast.
         return not above.to.sql("spark").lower().startswith(MOMENTS)
     if isinstance(
         above,
@@ -218,7 +217,7 @@ def _stays_text(
 
 
 def _beside(place: exp.Expression, above: exp.Expression) -> Iterator[exp.Expression]:
-    """Return what a value is brought to one type with."""
+    """Return the values that share a common type with a value."""
     from sqlglot import exp
 
     same = (
@@ -248,7 +247,7 @@ def _beside(place: exp.Expression, above: exp.Expression) -> Iterator[exp.Expres
 
 
 def _branches(when: exp.Expression) -> list[exp.Expression]:
-    """Return all values of the `case` or `if` that one branch belongs to."""
+    """Return all values of the `case` or `if` of a branch."""
     from sqlglot import exp
 
     if isinstance(when.parent, exp.Case):
@@ -259,7 +258,7 @@ def _branches(when: exp.Expression) -> list[exp.Expression]:
 
 
 def _type(node: exp.Expression, type_of: TypeOf) -> str | None:
-    """Return the type of a value, as far as it can be known."""
+    """Return the type of a value, as far as it is known."""
     from sqlglot import exp
 
     node = node.unnest()

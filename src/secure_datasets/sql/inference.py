@@ -1,8 +1,8 @@
-"""Says of what type an expression is, as far as the documented columns tell.
+"""Infers the type of an expression, as far as columns are documented.
 
-sqlglot annotates the tree. Here stands what it does not know or says otherwise than
-Spark; the tests hold what comes out against Spark's own types. Types are told apart by
-family: what is compared or cast within a family is never an error.
+sqlglot annotates the tree. This module corrects it where it knows less than Spark or
+differs from Spark; the tests compare the results with Spark's own types. Types are
+distinguished by family: a comparison or cast within a family is never an error.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from secure_datasets.sql.expressions import Expression, ExpressionProblem, piece
 if TYPE_CHECKING:
     from sqlglot import exp
 
-# What the row is called where its columns are annotated.
+# The name of the row for the annotation of its columns.
 ROW = "__row"
-# What a value of a family may become by `try_cast`, beside its own family and a text.
+# The families that `try_cast` can make of a family, beside itself and a text.
 CASTS: Mapping[str, frozenset[str]] = {
     "null": frozenset(
         {"number", "boolean", "date", "timestamp", "binary", "array", "map", "struct"}
@@ -43,8 +43,8 @@ def annotated(
 ) -> exp.Expression:
     """Return a copy of an expression whose parts have types.
 
-    `name` is what the row is called, and `types` has its columns; what a subquery reads
-    has none.
+    `name` is the row's name, and `types` has its columns; the columns of a subquery
+    have no types.
     """
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
@@ -81,7 +81,7 @@ def annotated(
 
 
 def family(node: exp.Expression) -> str | None:
-    """Return the family of an annotated expression's type; none if it is not known."""
+    """Return the family of an annotated expression's type; none if it is unknown."""
     from sqlglot import exp
 
     node = node.unnest()
@@ -99,7 +99,7 @@ def family(node: exp.Expression) -> str | None:
         # `trunc` of a day is a day, `date_trunc` of one a moment.
         return None
     if isinstance(node, exp.DPipe):
-        # Spark also puts lists and bytes together so.
+        # Spark also concatenates lists and bytes this way.
         kinds = {family(node.left), family(node.right)}
         return None if kinds & {None, "array", "binary"} else "string"
     if isinstance(node, exp.Query):
@@ -152,7 +152,7 @@ def written_family(data_type: str) -> str | None:
 
 
 def holds_moment(data_type: str | None) -> bool:
-    """Whether a type is a date or a time, or has one in it; true of what is unknown."""
+    """Whether a type is or contains a date or a time; true if it is unknown."""
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
@@ -185,7 +185,7 @@ def check_boolean(tree: exp.Expression, is_condition: bool) -> None:
     from sqlglot import exp
 
     parts = list(_asked_to_be_boolean(tree))
-    # Whatever it works with, it makes nothing that is true or false.
+    # Whatever its operands are, its result is not boolean.
     work = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg)
     for part in [tree, *parts] if is_condition else parts:
         found = family(part) or ("number" if isinstance(part.unnest(), work) else None)
@@ -219,9 +219,9 @@ def check_known_booleans(tree: exp.Expression) -> None:
 
 
 def check_brackets(expression: Expression) -> None:
-    """Raise a problem at operators that Spark reads in another order than the parser.
+    """Raise a problem at operators whose order differs between Spark and the parser.
 
-    Spark has `a = b in (c)` for `(a = b) in (c)`, and `a in (b) = c` for an error.
+    Spark reads `a = b in (c)` as `(a = b) in (c)`, and `a in (b) = c` fails.
     """
     from sqlglot import exp
 
@@ -232,7 +232,7 @@ def check_brackets(expression: Expression) -> None:
     tests = (
         exp.In, exp.Between, exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape,
     )  # fmt: skip
-    # `regexp_like(...)` has brackets of its own, which `rlike` has not.
+    # `regexp_like(...)` has brackets of its own; `rlike` has none.
     has_rlike = any(
         piece.kind == "word" and piece.raw.lower() in ("rlike", "regexp")
         for piece in pieces_of(expression.text)
@@ -274,7 +274,7 @@ def _in_several_orders() -> ExpressionProblem:
 
 
 def check_comparisons(tree: exp.Expression) -> None:
-    """Raise a problem at a comparison that Spark refuses: of values that never fit."""
+    """Raise a problem at a comparison of families that Spark refuses to compare."""
     from sqlglot import exp
 
     compared = (
@@ -321,9 +321,9 @@ def check_comparisons(tree: exp.Expression) -> None:
 
 
 def check_parts(tree: exp.Expression) -> None:
-    """Raise a problem at a part that a value can't have.
+    """Raise a problem at a place, key or field that a value can't have.
 
-    That is a place, a key or a field: `name[0]`, `places['x']`, `name.x`.
+    Examples: `name[0]`, `places['x']`, `name.x`.
     """
     from sqlglot import exp
 
@@ -356,7 +356,7 @@ def check_parts(tree: exp.Expression) -> None:
 
 
 def _field_of(node: exp.Expression) -> str | None:
-    """Return the name of the field that is asked for; none if it is no constant."""
+    """Return the name of the field that is read; none if it is no constant."""
     from sqlglot import exp
 
     if isinstance(node, exp.Dot):
@@ -381,7 +381,7 @@ def _fields(data_type: exp.DataType | None) -> set[str]:
 
 
 def check_kinds(tree: exp.Expression) -> None:
-    """Raise a problem at values of kinds that Spark puts together nowhere."""
+    """Raise a problem at values of kinds that Spark never combines."""
     from sqlglot import exp
 
     for node in tree.walk():
@@ -401,7 +401,7 @@ def check_kinds(tree: exp.Expression) -> None:
 
 
 def _check_together(values: Iterable[exp.Expression | None], name: str) -> None:
-    """Raise a problem at values of which one type can't be made."""
+    """Raise a problem at values without a common type."""
     found = {family(value) for value in values if value is not None} - {None, "null"}
     kinds = {"timestamp" if kind == "date" else str(kind) for kind in found}
     # A text may stand for a number or a moment.
@@ -415,7 +415,7 @@ def _check_together(values: Iterable[exp.Expression | None], name: str) -> None:
 
 
 def _check_cast(node: exp.Cast) -> None:
-    """Raise a problem at a cast that Spark has not, or of a constant that is none."""
+    """Raise a problem at a cast that Spark lacks, or that a constant fails."""
     found, wanted = family(node.this), family_of_type(node.to)
     if found is None or wanted is None:
         return
@@ -426,11 +426,11 @@ def _check_cast(node: exp.Cast) -> None:
     is_known = is_known and said[1].strip().lower() != "epoch"
     if wanted in MOMENTS and is_known and not expressions.casts(*said, wanted):
         raise ExpressionProblem(f"'{{key}}' has '{said[1]}', which is no {wanted}")
-    # Which numbers are written as bytes, and flags as moments, is Spark's to say.
+    # Spark alone decides which numbers become bytes, and which flags become moments.
     unknown = {("number", "binary"), ("boolean", "timestamp")}
     fits = {found, "string"} | CASTS.get(found, frozenset())
     if not node.args.get("safe"):
-        # Spark makes more of a value by `cast`, if only null of a day.
+        # `cast` accepts more than `try_cast`, although some results are always null.
         takes = argument_types.families(written.partition("(")[0], 1, 0) or ()
         fits |= {wanted} if found in takes else set()
     if wanted not in fits and (found, wanted) not in unknown:
@@ -461,7 +461,7 @@ def _check_sum(node: exp.Add | exp.Sub) -> None:
 
 
 def check_bits(tree: exp.Expression) -> None:
-    """Raise a problem at bits of what is no whole number."""
+    """Raise a problem at bit operators on a value that is no whole number."""
     from sqlglot import exp
 
     operators = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot)
@@ -481,9 +481,9 @@ def check_bits(tree: exp.Expression) -> None:
 
 
 def check_intervals(tree: exp.Expression) -> None:
-    """Raise a problem at the time between two moments that is multiplied, which fails.
+    """Raise a problem at a multiplied time between two moments, which fails.
 
-    It does where the product is no interval any more.
+    It fails if the product is no longer an interval.
     """
     from sqlglot import exp
 

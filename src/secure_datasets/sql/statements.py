@@ -1,4 +1,4 @@
-"""One statement as tokens and tree, or an error if Spark may read it otherwise."""
+"""One statement as tokens and tree; an error if Spark may read it differently."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from secure_datasets.sql.functions import (
 )
 from secure_datasets.sql.scalar_functions import SCALARS
 
-# The parser warns of statements that it only half knows; callers raise errors.
+# The parser warns about statements that it knows in part; callers raise errors.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 DIALECT = "spark"
@@ -30,7 +30,7 @@ OF_SEVERAL_ROWS = AGGREGATES | WINDOW_FUNCTIONS
 FUNCTIONS = OF_SEVERAL_ROWS | GENERATORS | SCALARS
 
 
-# What may stand before a parenthesis without being a function.
+# Words that may precede a parenthesis and are no functions.
 WORDS = names(
     """
     all and anti array as between both by case char cross cube dec decimal distinct
@@ -45,11 +45,11 @@ WORDS = names(
 
 
 class NotUnderstood(Exception):
-    """The query has something that isn't known here."""
+    """The query has a part that this module does not know."""
 
 
 def functions_called(tokens: list[Token]) -> Iterator[list[str]]:
-    """Yield the words before a parenthesis, each with what qualifies it."""
+    """Yield the words before a parenthesis, each with its qualifiers."""
     for place, token in enumerate(tokens[:-1]):
         if tokens[place + 1].token_type is not TokenType.L_PAREN:
             continue
@@ -71,7 +71,7 @@ def functions_called(tokens: list[Token]) -> Iterator[list[str]]:
 def functions_of_people(
     tokens: list[Token], tree: exp.Expression
 ) -> list[tuple[list[str], bool]]:
-    """Return what a query may call that is no function of Spark's own, by its parts.
+    """Return the names that a query may call and Spark does not define, by their parts.
 
     With each, whether it may also be a word of SQL or an alias before its columns.
     """
@@ -96,18 +96,18 @@ def named_with_columns(nodes: Iterable[exp.Expression]) -> set[str]:
 
 
 def _told(error: SqlglotError) -> str:
-    """Say what a parser says, and where."""
+    """Return a parser's message with its place."""
     for told in getattr(error, "errors", None) or []:
         return f"{told['description'].rstrip('.')} in line {told['line']}"
     return str(error).splitlines()[0]
 
 
 def tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
-    """Read one query, or raise if it may be something else for Spark."""
+    """Read one query; raise if Spark may read it differently."""
     if "${" in sql:
         raise NotUnderstood("${...} is replaced before Spark reads the query")
     if "\\\n" in sql or "\\\r" in sql:
-        # For Spark alone, a comment goes on after it.
+        # For Spark, unlike the parser, the comment continues after it.
         raise NotUnderstood("a line ends with a backslash")
     try:
         dialect = Dialect.get_or_raise(DIALECT)
@@ -116,12 +116,12 @@ def tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
     except SqlglotError as error:
         raise NotUnderstood(f"it can not be parsed: {_told(error)}") from error
     except Exception as error:
-        # What the parser did not foresee is no proof either.
+        # An unforeseen error of the parser is no proof either.
         raise NotUnderstood(f"it can not be parsed: {type(error).__name__}") from error
     if any(token.token_type is TokenType.PIPE_GT for token in tokens):
         raise NotUnderstood("pipes are not known here")
     if any("/*+" in comment for token in tokens for comment in token.comments):
-        # Comments nest. For Spark a hint is none, so that the one around it ends there.
+        # Comments nest. A hint is no comment for Spark: the outer comment ends there.
         raise NotUnderstood("a hint stands in a comment")
     if len(trees) != 1:
         raise NotUnderstood("it is not one query")

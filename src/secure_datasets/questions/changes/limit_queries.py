@@ -1,4 +1,4 @@
-"""What the limits find of the changes between two states, as a query."""
+"""The query of the limits: the changes between two states that exceed them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from secure_datasets.sql.writing import union, values_query, with_steps
 if TYPE_CHECKING:
     from secure_datasets.questions.changes.macro_methods import AccessChanges
 
-# The numbers of a limit, with the words for one and for more.
+# The numbers of a limit, each with its singular and plural.
 COUNTED = {
     "users_gain": ("user gains", "users gain"),
     "users_lose": ("user loses", "users lose"),
@@ -32,11 +32,11 @@ def limits(
     today: str,
     trimmed: Mapping[str, str],
 ) -> str:
-    """Return each limit with what it finds of the changes, and who has approved these.
+    """Return each limit with the changes that it finds, and their approvers.
 
-    relations  by name, of limits, approvals, access_changes and row_changes
-    schemas    those of the states, before and after
-    trimmed    SQL for the texts of columns without white space at their ends
+    relations  by name: limits, approvals, access_changes and row_changes
+    schemas    the schemas of the states, before and after
+    trimmed    SQL for the trimmed texts of columns
     """
     steps = {
         "names (kind, name, is_before, is_after)": values_query(
@@ -104,7 +104,7 @@ left join approved
 
 
 def _limits(relation: Any, trimmed: Mapping[str, str]) -> str:
-    """Return the limits as they are meant."""
+    """Return the limits in a normal form."""
     lower = ", ".join(
         f"lower({trimmed[name]}) as {name}" for name in ("tier", "object", "dataset")
     )
@@ -122,7 +122,7 @@ select
 from {relation}"""
 
 
-# What is new may be the same under another name, where any of a limit's is there no more.
+# If an object of a limit no longer exists, a new object may be the same, renamed.
 ASKED = """select
     limit_name,
     role,
@@ -149,7 +149,7 @@ where names.is_before = 'no'"""
 
 
 def _roles(schemas: list[str]) -> str:
-    """Return the names of the roles that each user holds in either state."""
+    """Return the names of each user's roles in either state."""
     held = (
         f"select user_id, {role} role_name from {schema}.vw_secure_user_roles"
         for schema in schemas
@@ -165,7 +165,7 @@ group by user_id"""
 
 
 def _changes(relations: Mapping[str, Any]) -> str:
-    """Return the changes that limits are about."""
+    """Return the changes that limits count."""
     is_like = _is_like("changes.object_keys", "asked.object")
     return f"""select
     asked.limit_name,
@@ -200,7 +200,7 @@ inner join {relations["row_changes"]} as changes
         and changes.dataset = asked.name"""
 
 
-# By user first, so that no text holds all changes of all users.
+# Grouped by user first, so that no text holds the changes of all users.
 BY_USER = """select
     changes.limit_name,
     changes.user_id,
@@ -235,7 +235,7 @@ group by limit_name"""
 def _is_like(value: str, pattern: str) -> str:
     """Return whether a value is what a pattern says.
 
-    It may begin or end with *, or both; an empty one says nothing.
+    A pattern may begin or end with *, or both; a null pattern matches everything.
     """
     named = f"replace({pattern}, '*', '')"
     begins, ends = f"{pattern} like '%*'", f"{pattern} like '*%'"

@@ -1,17 +1,17 @@
-"""When access to what began and ended, over all load times.
+"""Timelines: the beginnings and ends of access over all load times.
 
-In Spark the rows of all moments are laid side by side, and the project's own models are
-run over them once: a moment is to the others as a customer of another database. In the
-quick engine a timeline is a loop over the load times.
+In Spark the rows of all moments lie side by side, and the project's own models run over
+them once. Moments share no ids, like customers in separate databases. In the quick
+engine a timeline is a loop over the load times.
 
-``questions``  what people ask, read and checked; and what macros may call
-``selection``  of the raw rows, those that a question needs
+``questions``  reads and checks questions, with the methods for macros
+``selection``  the raw rows that a question needs
 ``moments``    the rows of all moments side by side
 ``models``     the project's models, run over them
-``changes``    what differs from one moment to the next, and by which rows
-``answers``    all of it, for a question
+``changes``    the differences from one moment to the next, and the rows that made them
+``answers``    the whole answer to a question
 ``quick``      the same in the quick engine, one load time after another
-``days``       how much access there was when some days began
+``days``       counts of access at the beginning of some days
 ``text``       the answer for people, and as a document
 """
 

@@ -48,13 +48,13 @@ from secure_datasets.questions.timeline.selection import (
 PATHS = "int_access_paths"
 RIGHT = (USER, "object_type", "object_id", "permission_name")
 CAPITALS, SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
-# The tables are read beside each other: of each, planning takes longer than reading.
+# The tables are read in parallel: planning each takes longer than reading it.
 AT_ONCE = 4
-# To plan what is read of many columns takes most of the time of a small question, and
-# most of that is spent in looking for conditions that follow from others.
+# A small question spends most of its time in planning wide reads, and most of that in
+# inferring conditions from conditions.
 SETTINGS = {"spark.sql.constraintPropagation.enabled": "false"}
-# Of so few ids, and of so few rows of all moments, a plan is worth no second thought:
-# one partition is best, and to interpret costs less than to generate code.
+# For so few ids and rows one partition is best, and interpreting a plan costs less than
+# generating code.
 FEW_IDS, FEW_ROWS = 10_000, 100_000
 SETTINGS_OF_FEW = {
     "spark.sql.shuffle.partitions": "1",
@@ -80,13 +80,13 @@ class Replica:
             column for table in tables.values() for column in table.references
         }
         self.references = sorted(references)
-        # They are looked up several times, by what they name alone.
+        # Deliveries are looked up several times, by the ids that they name.
         self.deliveries = reduce(
             DataFrame.union, [self._deliveries(table) for table in tables]
         ).localCheckpoint()
 
     def _deliveries(self, table: str) -> DataFrame:
-        """Return what deliveries of a table name, in columns that all tables have."""
+        """Return the ids that deliveries name, in columns common to all tables."""
         frame = self.spark.sql(self.queries[table]["deliveries"])
         types = dict.fromkeys(self.references, "bigint") | dict.fromkeys(
             CALLED, "string"
@@ -98,13 +98,13 @@ class Replica:
             for name, kind in types.items()
         ]
         loaded = F.unix_micros(LOADED).alias("loaded")
-        # A delivery whose id can't be read is no row of any question.
+        # A delivery with an unreadable id belongs to no question.
         return frame.where(F.col("id").isNotNull()).select(
             F.lit(table).alias("raw_table"), "id", loaded, *columns
         )
 
     def lookup(self, wanted: Iterable[Wanted]) -> list[Delivery]:
-        """Return the deliveries that are wanted."""
+        """Return the wanted deliveries."""
         found = [self._wanted(each) for each in wanted]
         return [
             Delivery(
@@ -131,7 +131,7 @@ class Replica:
     def first_load(self) -> int | None:
         """Return when the first delivery was loaded, in microseconds of UTC, if known.
 
-        What has no load time was there from the beginning, and tells of none.
+        Deliveries without a load time exist from the beginning, and are ignored here.
         """
         (line,) = self.deliveries.agg(F.min("loaded").alias("first")).collect()
         return line["first"]
@@ -144,7 +144,7 @@ class Replica:
         return found
 
     def called(self, tables: Collection[str], asked: str, by_id: bool) -> Rows:
-        """Return the rows that have this id, or were ever called so, by table."""
+        """Return the rows that have this id, or ever had this name, by table."""
         is_meant = F.lit(False)
         for column in CALLED:
             is_called = ascii_lower(F.col(column)) == ascii_lower(F.lit(asked))
@@ -159,7 +159,7 @@ class Replica:
         return found
 
     def versions(self, needed: Rows) -> dict[str, DataFrame]:
-        """Return of each table the rows with these ids, over time."""
+        """Return the rows of each table with these ids, over time."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             found = pool.map(
                 lambda table: self._versions(table, needed.get(table, set())),
@@ -174,20 +174,20 @@ class Replica:
                 self.spark, {"timeline_id": "bigint"}, [[i] for i in ids]
             )
             raw = raw.join(F.broadcast(wanted), on="timeline_id", how="semi")
-            # Chosen in the staging of a table, they make a plan of endless planning.
+            # A choice within the staging of a table makes Spark plan endlessly.
             raw = raw.localCheckpoint()
         query = versions_query(self.queries[table]["history"], self.tables[table])
         with relation(f"timeline_{table}", raw.drop("timeline_id")):
             found = self.spark.sql(query).drop(*COMPARED)
-            # What is read once is the same for all that follows.
+            # Later steps read the same rows again.
             return found.localCheckpoint() if ids else no_rows_of(found)
 
 
 def answer(spark: SparkSession, question: Facts, parts: Facts) -> Facts:
-    """Return the timeline of what is asked about.
+    """Return the timeline of the subject of a question.
 
     question  kind, asked and limit
-    parts     what macros tell: models, staged, tiers, seeds, queries, raw_tables
+    parts     facts from macros: models, staged, tiers, seeds, queries, raw_tables
 
     Output: asked, what was found; changes, the first of them in order; left_out, how
     many more there are.
@@ -208,7 +208,7 @@ def answer(spark: SparkSession, question: Facts, parts: Facts) -> Facts:
 
 
 # ---------------------------------------------------------------------------
-# Who and what is meant
+# The subject of a question
 # ---------------------------------------------------------------------------
 
 
@@ -218,12 +218,12 @@ def ascii_lower(column: Column) -> Column:
 
 
 # ---------------------------------------------------------------------------
-# What the models make of all moments
+# The models' rows at all moments
 # ---------------------------------------------------------------------------
 
 
 def worked_out(models: Models, moments: Moments, parts: Facts) -> dict[str, DataFrame]:
-    """Run the models over all moments; return what they and staging have."""
+    """Run the models over all moments; return the rows of models and staging."""
     frames: dict[str, DataFrame] = {}
     with moments.numbered(), ThreadPoolExecutor(AT_ONCE) as pool:
         staged = pool.map(moments.staged, moments.rows)
@@ -253,7 +253,7 @@ def side_by_side(
     parts: Facts,
     chosen: Callable[[DataFrame, Table], DataFrame] = lambda rows, _: rows,
 ) -> Iterator[tuple[Moments, dict[str, DataFrame]]]:
-    """Lay all moments side by side, and yield what models and staging have there.
+    """Lay all moments side by side, and yield the rows of models and staging.
 
     needed  the ids of the rows, by table; at least one
     chosen  returns which rows of a table are laid there, of what it ever said
@@ -275,10 +275,10 @@ def side_by_side(
 
 
 def seen(frames: Mapping[str, DataFrame], moments: Moments, parts: Facts) -> DataFrame:
-    """Return who has access to what at which moment, of all tiers.
+    """Return the accesses of all tiers at each moment.
 
     Output: tier, its place in the config; user_id and the keys of all tiers, as
-    numbers; carried, what the access view tells beside them; moment.
+    numbers; carried, the further columns of the access view; moment.
     """
     of_tiers = []
     for place, tier in enumerate(parts["tiers"].values()):
@@ -303,7 +303,7 @@ def seen(frames: Mapping[str, DataFrame], moments: Moments, parts: Facts) -> Dat
 
 
 def paths(frames: Mapping[str, DataFrame], moments: Moments, parts: Facts) -> DataFrame:
-    """Return every path at each moment, with the rows that it is made of.
+    """Return every path at each moment, with the rows that make it.
 
     Output: user_id, object_type, object_id, permission_name, kind, rows (structs of a
     raw table and a number), moment.
@@ -349,16 +349,16 @@ def paths(frames: Mapping[str, DataFrame], moments: Moments, parts: Facts) -> Da
 
 
 def runs(held: DataFrame, by: Sequence[str]) -> DataFrame:
-    """Return from which moment to which something holds.
+    """Return the first and last moment of each fact that holds.
 
-    held  a row for each `moment` at which it does
+    held  a row for each `moment` at which a fact holds
 
-    Output: the columns that it is told by, and the first and last moment.
+    Output: the columns that identify the fact, and its first and last moment.
     """
     in_order = Window.partitionBy(*by).orderBy("moment")
     return (
         held.select(*by, "moment")
-        # Access comes in several ways, and is held once.
+        # Several ways may give the same access.
         .distinct()
         .withColumn("run", F.col("moment") - F.row_number().over(in_order))
         .groupBy(*by, "run")
@@ -368,13 +368,12 @@ def runs(held: DataFrame, by: Sequence[str]) -> DataFrame:
 
 
 def changes(seen: DataFrame, by: Sequence[str], last: int) -> DataFrame:
-    """Return when access began, ended or became other access.
+    """Return the moments when access began, ended or changed.
 
-    seen  a row for each `moment` at which access is held, with what it has `carried`
-    last  the last moment: what holds then goes on
+    seen  a row for each `moment` at which access is held, with its `carried` columns
+    last  the last moment: access at it goes on
 
-    Output: the columns that access is told by, moment, had, has, carried_before,
-    carried.
+    Output: the columns that identify access, moment, had, has, carried_before, carried.
     """
     held = runs(seen, [*by, "carried"])
     begun = held.withColumn("moment", F.col("first")).withColumn("is_on", F.lit(True))
@@ -383,7 +382,7 @@ def changes(seen: DataFrame, by: Sequence[str], last: int) -> DataFrame:
         .withColumn("moment", F.col("last") + 1)
         .withColumn("is_on", F.lit(False))
     )
-    # One thing carried may end and another begin at one moment.
+    # One carried value may end and the next begin at the same moment.
     return (
         begun.unionByName(ended)
         .groupBy(*by, "moment")
@@ -397,7 +396,7 @@ def changes(seen: DataFrame, by: Sequence[str], last: int) -> DataFrame:
 
 
 # ---------------------------------------------------------------------------
-# What is told
+# The answer
 # ---------------------------------------------------------------------------
 
 
@@ -408,7 +407,7 @@ def told(
     asked: Rows,
     limit: int,
 ) -> Facts:
-    """Return what was asked about, and its changes with the rows that made each."""
+    """Return the subject, and its changes with the rows that made each."""
     with side_by_side(replica, needed, parts) as (moments, frames):
         found = changes_of(frames, moments, parts, asked).localCheckpoint()
         in_order = ["moment", USER, *keys_of(parts), "tier"]
@@ -423,7 +422,7 @@ def told(
             {"type": types.get(table, "User"), "id": each, "name": names[table, each]}
             for table, ids in asked.items()
             for each in sorted(ids)
-            # By a moment of the past, there may have been no delivery yet.
+            # At a moment of the past there may be no delivery yet.
             if (table, each) in names
         ],
         "changes": [change_of(line, moments, parts, names, evidence) for line in lines],
@@ -434,7 +433,7 @@ def told(
 def changes_of(
     frames: Mapping[str, DataFrame], moments: Moments, parts: Facts, asked: Rows
 ) -> DataFrame:
-    """Return the changes of what was asked about."""
+    """Return the changes of the subject."""
     keys = keys_of(parts)
     is_asked = F.lit(False)
     for table, ids in asked.items():
@@ -451,9 +450,9 @@ def evidence_of(
     moments: Moments,
     parts: Facts,
 ) -> Evidence:
-    """Return the ways to what these changes are about, and when their rows moved."""
+    """Return the ways to the changed access, and the moments when their rows moved."""
     ways: dict[tuple, list[Way]] = {}
-    # What moved of groups may have opened or closed a ring.
+    # Groups that moved may have opened or closed a ring.
     wanted: Rows = {GROUPS: set(moments.ids.get(GROUPS, ()))}
     held = paths_to(lines, paths(frames, moments, parts), parts)
     for of_parts, by in [(held, RIGHT), *links_to(lines, frames, moments, parts)]:
@@ -476,7 +475,7 @@ def evidence_of(
 
 
 def paths_to(lines: list[Facts], found: DataFrame, parts: Facts) -> DataFrame:
-    """Return the paths to what the changes are about."""
+    """Return the paths to the changed access."""
     tiers = list(parts["tiers"].values())
     wanted = {
         (line[USER], right["object_type"], line[right["key"]], right["permission"])
@@ -495,7 +494,7 @@ def links_to(
     moments: Moments,
     parts: Facts,
 ) -> Iterator[tuple[DataFrame, list[str]]]:
-    """Return the rows that link what changes are about, and what they are told by."""
+    """Return the rows that link the changed objects, and their columns."""
     for place, tier in enumerate(parts["tiers"].values()):
         keys = tier["keys"]
         wanted = {
@@ -524,7 +523,7 @@ def links_to(
 def names_of(
     lines: list[Facts], moments: Moments, parts: Facts, asked: Rows
 ) -> dict[tuple[str, int], str | None]:
-    """Return the names of what was asked about, and of what the changes are about."""
+    """Return the names of the subject and of everything in its changes."""
     wanted = {table: set(ids) for table, ids in asked.items()}
     for column in (USER, *keys_of(parts)):
         numbers = {line[column] for line in lines if line[column] is not None}

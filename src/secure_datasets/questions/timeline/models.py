@@ -9,25 +9,25 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PREFIX = "stg_"
-# What stands before a model's SQL: a model's ref() is that of the rows side by side.
+# Put before a model's SQL: its ref() returns the rows side by side.
 OWN_REF = "{%- set ref = secure_datasets._timeline_relation -%}\n"
 VIEW = "access_timeline_"
-# When a delivery was loaded.
+# The load time of a delivery.
 LOADED = "sf_date_created"
 Facts = dict[str, Any]
 
 
 def view(name: str) -> str:
-    """Return the view that is read in the place of a model."""
+    """Return the view that replaces a model."""
     return VIEW + name
 
 
 class NotToldError(Exception):
-    """Something reads what has no known past: no model, seed or raw table."""
+    """A model reads a relation without a known past: no model, seed or raw table."""
 
 
 def models_needed(names: Iterable[str], nodes: Mapping[str, Facts]) -> Facts:
-    """Return what these models are made of.
+    """Return the parts of these models.
 
     models  between staging and these: name, language and code to render, parents first
     staged  the raw tables that are staged for them
@@ -76,7 +76,7 @@ class _Config:
 
 
 class Dbt:
-    """What a Python model gets as `dbt`: the rows side by side, and the seeds."""
+    """The `dbt` of a Python model: the rows side by side, and the seeds."""
 
     def __init__(self, spark: SparkSession, seeds: Mapping[str, str]) -> None:
         self.spark = spark
@@ -109,7 +109,7 @@ class Models:
         self.views.append(view(name))
 
     def result(self, model: Facts) -> DataFrame:
-        """Return what a model makes of what was put there."""
+        """Return the rows of a model over these views."""
         if model["language"] == "sql":
             return self.spark.sql(model["code"])
         module: Facts = {"__name__": model["name"]}

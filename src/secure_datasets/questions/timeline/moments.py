@@ -1,9 +1,9 @@
 """The rows of all moments side by side.
 
 What is staged of a raw row changes at some load times, its moments. A row stands once
-for each moment, and its ids are numbers that no other moment has: the high bits are the
-moment, the low ones the id's place among all ids. So models that find rows by their ids
-work out all moments at once, and none sees another.
+for each moment, and its ids are numbers of this moment only: the high bits are the
+moment, the low bits the id's place among all ids. So models that join rows by ids
+compute all moments at once, and each moment reads its own rows only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COMPARED = ("said", "decided", "is_new")
 
 
 def versions_query(history: str, table: Table) -> str:
-    """Return a query of what each row said one after another, each from `since` on.
+    """Return the query of the successive versions of each row, each from `since` on.
 
     history  the query of the staged rows, for each moment at which another delivery was
              the newest
@@ -37,7 +37,7 @@ def versions_query(history: str, table: Table) -> str:
     """
     said = (*table.ids, *table.columns, "is_live", "rejection_reason")
     deciding = [*table.references, *(["role_name"] if table.has_roles else [])]
-    # All that does not count is the same.
+    # All versions that do not count are equal.
     decided = [f"case when is_live then {name} end as {name}" for name in deciding]
     return f"""
 with history as (
@@ -77,7 +77,7 @@ where is_new
 
 @contextmanager
 def relation(name: str, frame: DataFrame) -> Iterator[None]:
-    """Let queries read a frame by this name for a while."""
+    """Make a frame readable by this name within the context."""
     frame.createOrReplaceTempView(name)
     try:
         yield
@@ -99,7 +99,7 @@ def local_rows(
 
 
 def no_rows_of(frame: DataFrame) -> DataFrame:
-    """Return no rows with a frame's columns, and nothing of how it is worked out."""
+    """Return an empty frame with a frame's columns, and without its plan."""
     columns = [f"cast(null as {kind}) as `{name}`" for name, kind in frame.dtypes]
     return frame.sparkSession.sql(f"select {', '.join(columns)} where false")
 
@@ -107,8 +107,8 @@ def no_rows_of(frame: DataFrame) -> DataFrame:
 class Moments:
     """The rows of some raw tables at all their moments.
 
-    rows  of each table, what versions() returns
-    ids   of each table, the ids that its rows have
+    rows  the result of versions(), by table
+    ids   the ids of the rows, by table
     """
 
     def __init__(
@@ -125,15 +125,15 @@ class Moments:
         self._numbered = sorted(set().union(*ids.values()))
         at = [rows[name].select("since") for name, of_table in ids.items() if of_table]
         counted = reduce(DataFrame.union, at).groupBy("since").count().collect()
-        # There are as many as load times: few.
+        # As many as load times: few.
         self.times = sorted(line["since"] for line in counted)
         self._place = {since: place for place, since in enumerate(self.times)}
         self.last = len(self.times) - 1
-        # At most so many rows stand side by side.
+        # The most rows side by side.
         self.size = sum(line["count"] for line in counted) * len(self.times)
-        # Of what moved: table, id and moment of each row that its feed deleted then.
+        # Table, id and moment of each row that its feed deleted.
         self.deletions: set[tuple[str, int, int]] = set()
-        # Number 0 is of all ids that are not of these rows.
+        # Number 0 stands for all unknown ids.
         self.bits = len(self._numbered).bit_length()
 
     def number_of(self, row_id: int) -> int:
@@ -174,7 +174,7 @@ class Moments:
             f" shiftleft(moment, {self.bits}) | coalesce({place}, 0) end as {column}"
             for column, place in zip(ids, places, strict=True)
         }
-        # Spark 3 does not tell two readings of such a view apart by themselves.
+        # Spark 3 can't distinguish two reads of such a view without aliases.
         all_ids, all_times = (
             f"(select value as value, number as number from {view})"
             for view in (IDS, TIMES)
@@ -211,8 +211,8 @@ from (
     def of_one_moment(self, frame: DataFrame, *columns: str) -> DataFrame:
         """Keep the rows whose ids are of one moment.
 
-        A model may join rows by something else than ids: whoever holds a global role
-        reaches all objects. As a condition of that join it costs nothing.
+        A model may join rows without ids: a global role reaches all objects. As a
+        condition of such a join this costs nothing.
         """
         first, *others = columns
         for column in others:
@@ -220,7 +220,7 @@ from (
         return frame
 
     def moved(self, wanted: Mapping[str, set[int]]) -> dict[tuple[str, int], set[int]]:
-        """Return when rows began or ended to count, or named something else.
+        """Return the moments when rows began or ceased to count, or changed their ids.
 
         wanted  the ids of rows, by table
 
@@ -245,10 +245,10 @@ from (
     def names(
         self, wanted: Mapping[str, set[int]], columns: Mapping[str, str]
     ) -> dict[tuple[str, int], str | None]:
-        """Return what rows are called now, or were last, by their table and id.
+        """Return the current or last names of rows, by their table and id.
 
         wanted   the ids of rows, by table
-        columns  that which names a row, by table
+        columns  the columns with a row's name, by table
         """
         when = F.when(F.col("name").isNotNull(), F.col("since"))
         frames = [

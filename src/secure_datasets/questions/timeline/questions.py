@@ -1,4 +1,4 @@
-"""What people ask, read and checked; and what macros may call."""
+"""Reads and checks questions, with the methods for macros."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter
 
 EXPLAINED = "explained_access_paths"
-# By what people call users and objects.
+# The columns with the names of users and objects.
 CALLED = ("login_name", "email", "name")
 Facts = dict[str, Any]
 
@@ -36,8 +36,8 @@ class AccessTimelines:
         self.adapter = adapter
 
     def stop(self, sentence: str) -> NoReturn:
-        """Stop with one sentence, in which nothing steers the terminal."""
-        # It takes dbt's exceptions, and no other question does.
+        """Stop with one sentence, without control characters of a terminal."""
+        # Only this question imports dbt's exceptions: imports take time.
         from secure_datasets.config.errors import SentenceError
 
         raise SentenceError(without_steering(f"timeline: {sentence}"))
@@ -45,7 +45,7 @@ class AccessTimelines:
     def question(
         self, user: Any, object_name: Any, format_name: Any, limit: Any
     ) -> Facts:
-        """Return a question, checked."""
+        """Return a checked question."""
         if format_name not in FORMATS:
             self.stop(f"there is no format '{format_name}'; known are text and json.")
         given = {"user": user, "object": object_name}
@@ -69,12 +69,12 @@ class AccessTimelines:
         return ["id", LOADED, *table["references"], *called]
 
     def models(self, tiers: Facts, nodes: Facts) -> Facts:
-        """Return the models that tell who has access, and the tiers that they tell.
+        """Return the models that compute access, and the tiers that they cover.
 
-        A tier is told if its objects are such as rights are given on, and its access
-        view is made of what paths are made of, and of the rows that link its objects.
+        A tier is covered if rights can be given on its objects, and its access view
+        reads only the inputs of paths and the rows that link its objects.
 
-        tiers  of each tier view, keys, carries, rights and links
+        tiers  view, keys, carries, rights and links of each tier
         nodes  dbt's nodes
         """
         known = set(models_needed([EXPLAINED], nodes)["staged"])
@@ -94,10 +94,10 @@ class AccessTimelines:
         return {**needed, "tiers": told, "tiers_not_told": not_told}
 
     def answer(self, question: Facts, parts: Facts, raw_tables: Facts) -> Facts:
-        """Return the timeline: what was asked about, and the changes in order.
+        """Return the timeline: the subject, and the changes in order.
 
-        parts  what models() returned, with the models rendered; seeds, the relations of
-               seeds; queries, of the staged tables
+        parts  the result of models(), with the models rendered; seeds, the relations of
+               seeds; queries, the queries of the staged tables
         """
         # dbt loads this module for every command.
         from dbt_secure_spark.session import start_session
@@ -111,7 +111,7 @@ class AccessTimelines:
     def completed(
         self, question: Facts, found: Facts, tiers: Facts, not_told: list[str]
     ) -> Facts:
-        """Return what was found with what is not told, or stop if nothing is meant."""
+        """Return the answer with its missing tiers, or stop if no subject exists."""
         return {
             **self.checked(question, found),
             "tiers_not_told": not_told,
@@ -119,7 +119,7 @@ class AccessTimelines:
         }
 
     def checked(self, question: Facts, found: Facts) -> Facts:
-        """Return what was found, or stop if nothing is called as was asked."""
+        """Return the answer, or stop if nothing has the name of the question."""
         if not found["asked"] and question["kind"] == "user":
             self.stop(
                 "there has never been a user with the id, login name or e-mail address"
@@ -134,11 +134,11 @@ class AccessTimelines:
 
 
 def types_not_told(asked: list[Facts], tiers: Facts) -> list[str]:
-    """Return the types of what was asked about that no tier is about."""
+    """Return the types of subjects that no tier covers."""
     told = {right["object_type"] for tier in tiers.values() for right in tier["rights"]}
     return sorted({one["type"] for one in asked} - told - {"User"})
 
 
 def access_timelines(adapter: BaseAdapter) -> AccessTimelines:
-    """Return what reads questions about the past of access, and answers them."""
+    """Return the reader of questions about the past of access, which answers them."""
     return AccessTimelines(adapter)

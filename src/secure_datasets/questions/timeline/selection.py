@@ -1,9 +1,9 @@
-"""Of the raw rows, those that the timeline of a user or an object needs.
+"""The raw rows that the timeline of a user or an object needs.
 
-What a delivery ever named counts, so that nothing is missing of any moment. Too much
-does no harm: it gives access to somebody or something that was not asked about. Ids are
-looked up in few questions, each of several tables at once: to ask costs more than to
-answer.
+Every id that a delivery ever named counts, so that no moment lacks a row. Surplus rows
+do no harm: they give access only to users or objects outside the question. Ids are
+looked up in few queries, each over several tables, since a query costs more than its
+rows.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ USERS, GROUPS = "users", "user_groups"
 MEMBERS, ROLES = "user_group_members", "user_global_roles"
 PARENT = "parent_user_group_id"
 GROUP, USER = "user_group_id", "user_id"
-# What rows are called by, where it is no `name`.
+# The columns with the names of rows, unless it is `name`.
 NAME = {USERS: "login_name"}
 
 Facts = dict[str, Any]
-# A change of these alone makes no other row of it, nor does one of a time.
+# A change of only these columns, or of times, is no new version of a row.
 SAYS_NOTHING = {"id", "is_active", "created_by", "modified_by"}
 Ids = set[int]
 Rows = dict[str, Ids]
@@ -30,8 +30,8 @@ Rows = dict[str, Ids]
 class Table:
     """A raw table: its key, and the columns that name rows of other tables.
 
-    columns    what its rows say beside their ids, but for times
-    has_roles  whether they give a role
+    columns    the columns beside ids, without times
+    has_roles  whether the rows give a role
     """
 
     name: str
@@ -69,7 +69,7 @@ def tables_of(
 
 
 def object_tables(raw_tables: Mapping[str, Facts]) -> dict[str, str]:
-    """Return the raw table of each type of object that permissions are given on."""
+    """Return the raw table of each type of object with permissions."""
     return {
         table["object_type"]: table["references"][table["required"][0]]
         for table in raw_tables.values()
@@ -88,10 +88,9 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Deliveries that are looked up: of these tables, and naming one of these ids.
+    """Wanted deliveries: deliveries of these tables that name one of these ids.
 
-    The column may be that of the row's own id. With no ids it is enough that the column
-    names anything.
+    The column may be the row's own id. Without ids any value in the column is enough.
     """
 
     tables: tuple[str, ...]
@@ -105,7 +104,7 @@ Lookup = Callable[[list[Wanted]], Iterable[Delivery]]
 class Selection:
     """Finds rows by what their deliveries named.
 
-    lookup   gives the deliveries that are wanted
+    lookup   returns the wanted deliveries
     objects  the raw tables of objects
     """
 
@@ -148,7 +147,7 @@ class Selection:
         found += self._found(Wanted(tuple(self.grants), GROUP, frozenset(groups)))
         objects = self._objects_of(found)
         is_powerful = any(each.table == ROLES for each in found)
-        # A global role may reach all of them.
+        # A global role may reach all objects.
         everything = [Wanted((*self.objects, *self.links))]
         linked = everything if is_powerful else self._links_of(objects)
         rows = _rows(found + self._found(*linked))
@@ -162,7 +161,7 @@ class Selection:
             *self._links_of(asked),
             *(Wanted((name,), "id", frozenset(ids)) for name, ids in asked.items()),
             Wanted((GROUPS,), PARENT),
-            # A global role may reach them.
+            # A global role may reach these objects.
             Wanted((ROLES,)),
         )
         parents = [each for each in found if each.table == GROUPS]
@@ -177,7 +176,7 @@ class Selection:
                 if (of := self.tables[table].references[column]) in objects
             )
         )
-        # Who has nothing of what was asked about is not told.
+        # Users without access to the subject are left out.
         telling = [
             each
             for each in grants
@@ -202,7 +201,7 @@ class Selection:
         return rows | objects | {USERS: users, GROUPS: groups}
 
     def _found(self, *wanted: Wanted) -> list[Delivery]:
-        """Return the deliveries that are wanted."""
+        """Return the wanted deliveries."""
         asked = [each for each in wanted if each.tables and each.ids != frozenset()]
         return list(self._lookup(asked)) if asked else []
 
@@ -212,7 +211,7 @@ class Selection:
         return [column for column, parent in references.items() if parent == USERS]
 
     def _objects_of(self, found: Iterable[Delivery]) -> Rows:
-        """Return the objects that deliveries are of, or name, by table."""
+        """Return the objects that deliveries describe or name, by table."""
         objects: Rows = {}
         for each in found:
             if each.table in self.objects:
@@ -223,7 +222,7 @@ class Selection:
         return objects
 
     def _links_of(self, objects: Rows) -> list[Wanted]:
-        """Return what asks for the rows that link one of these objects."""
+        """Return the requests for the rows that link one of these objects."""
         return [
             Wanted((table,), column, frozenset(objects[parent]))
             for table in self.links
@@ -233,10 +232,10 @@ class Selection:
 
 
 def meant(replica: Any, question: Facts, objects: Mapping[str, str]) -> Rows:
-    """Return the rows that a question is about, by table.
+    """Return the rows that a question means, by table.
 
-    Objects are meant by a type and an id or a name, or by a name alone. `called` of
-    the replica has the rows that bear a name.
+    A question names an object by type and id, by type and name, or by name alone.
+    `called` of the replica finds rows by name.
     """
     asked = question["asked"]
     if question["kind"] == "user":
@@ -268,7 +267,7 @@ def reached(start: Ids, parents: Iterable[Delivery], is_up: bool) -> Ids:
 
 
 def _named(found: Iterable[Delivery], table: str | None, column: str) -> Ids:
-    """Return what deliveries of a table, or of any, name in a column."""
+    """Return the ids that deliveries of one table, or of all, name in a column."""
     return {
         each.named[column]
         for each in found

@@ -10,7 +10,7 @@ HEADERS = ["when", "user", "tier", "object", "change", "access type", "by"]
 
 
 def as_lines(found: Facts) -> tuple[list[str], list[list[str]], list[str]]:
-    """Return what stands above the table of changes, its rows, and what below."""
+    """Return the lines above the table of changes, its rows, and the lines below."""
     above = [called(one) for one in found["asked"]]
     above.append("By load times in UTC and the definitions of today.")
     if found["tiers_not_told"]:
@@ -30,7 +30,7 @@ def as_lines(found: Facts) -> tuple[list[str], list[list[str]], list[str]]:
 
 
 def called(one: Facts) -> str:
-    """Return what was asked about, as people call it."""
+    """Return the subject as people call it."""
     return f"{one['type']} {one['id']}, {one['name'] or '(no name)'}"
 
 
@@ -57,7 +57,7 @@ def as_row(change: Facts) -> list[str]:
 
 
 def by_row(row: Facts) -> str:
-    """Return a raw row, what it did to access, and whether that was its deletion."""
+    """Return a raw row, its effect on access, and whether its deletion had it."""
     deleted = " as it is deleted" if row["is_deleted"] else ""
     return f"{row['table']} {row['id']} {row['effect']}{deleted}"
 
