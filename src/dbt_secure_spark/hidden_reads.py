@@ -29,6 +29,7 @@ HIDING = {
 READING = {
     *("DataFrameReader", "DataStreamReader", "SparkContext", "context"),
     *("createExternalTable", "createTable", "ctx", "pipe", "registerJavaFunction"),
+    *("java_method", "reflect", "setCurrentCatalog", "try_reflect"),
     *("registerJavaUDAF", "sparkContext"),
     # These run a text as SQL or code.
     *("eval", "get_type_hints", "pandas_api", "query"),

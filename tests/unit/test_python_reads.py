@@ -32,6 +32,9 @@ HEAD = 'def model(dbt, session):\n    df = dbt.ref("people")\n    '
             'match session:\n        case object(table=t):\n            return t("a")',
         ),
         ("", "return df.rdd.context.textFile('/a')"),
+        ("", "session.catalog.setCurrentCatalog('b')\n    return df"),
+        ("from pyspark.sql import functions as F", "return df.select(F.reflect('a'))"),
+        ("from pyspark.sql.functions import java_method as j", "return df.select(j())"),
         ("", "return session.catalog.createTable('t', '/a', 'parquet')"),
         ("", "return session.catalog.createExternalTable('t', '/a')"),
         ("from pyspark.sql import DataFrameReader as R", "return R(df.sparkSession)"),
@@ -73,3 +76,20 @@ def test_the_products_python_models_are_known_and_give_the_same_for_the_same(pat
     node = {"name": path.stem, "language": "python", "raw_code": code}
     assert what_python_asks(code) == ()
     assert not may_vary(None, node, code)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_known"),
+    [
+        ("return session.sql('select a.peek(1)')", False),
+        ("return session.sql('select peek(1) from a.b')", False),
+        ("return session.sql('select reflect(a) from a.b')", False),
+        ("return df.selectExpr('a.peek(id)')", False),
+        ("return df.where('peek(id)')", False),
+        ("return df.selectExpr('rand() as r', 'now() as n', 'upper(name)')", True),
+        ("return df.where('id in (1, 2) and (name = 1)')", True),
+        ("return session.sql('select count(*) from a.b as t(c) where c in (1)')", True),
+    ],
+)
+def test_Z4_a_function_of_one_s_own_may_read_anything(body, is_known):
+    assert (what_python_asks(HEAD + body) is not None) == is_known

@@ -11,7 +11,11 @@ from sqlglot import exp
 from dbt_secure_spark.hidden_reads import HIDING
 from dbt_secure_spark.queries import queries_of_python
 from secure_datasets.leaks.proof import NotUnderstood, tokens_and_tree
+from secure_datasets.sql.functions import CHANCE, CLOCK, SESSION
+from secure_datasets.sql.statements import functions_of_people
 
+# Functions of Spark's own that read no relation, though their values change.
+OF_SPARK = CHANCE | CLOCK | SESSION
 # Attributes that may store rows, besides names with a leading underscore.
 WRITERS = {
     *("createExternalTable", "createOrReplace", "createTable", "execute", "forName"),
@@ -81,9 +85,13 @@ def over_relations(query: str, views: Collection[str] = ()) -> str:
     """Return a query that names relations of a schema and temporary views alone.
 
     Raises NotUnderstood if it may read by other means: a relation without a schema, a
-    part of a relation (`s.t.branch_b`), a table function.
+    part of a relation (`s.t.branch_b`), a table function, a function of one's own.
     """
-    _, tree = tokens_and_tree(query)
+    tokens, tree = tokens_and_tree(query)
+    for parts, may_be_a_word in functions_of_people(tokens, tree):
+        name = ".".join(parts).lower()
+        if not may_be_a_word and name not in OF_SPARK:
+            raise NotUnderstood(f"the function {name} is not known here")
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         is_named = isinstance(table.this, exp.Identifier)
