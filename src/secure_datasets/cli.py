@@ -21,6 +21,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -169,49 +170,76 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=VERSION)
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    add = partial(_add_command, commands)
+    _add_init(add)
+    _add_questions(add)
+    _add_changes(add)
+    _add_test(add)
+    _add_by_dbt(add)
+    _add_review(add)
+    _add_printing(add)
+    completion = add(
+        "completion",
+        _completion,
+        "print how a shell completes the command",
+        "completion bash > ~/.local/share/bash-completion/completions/secure-datasets",
+        needs_project=False,
+    )
+    completion.add_argument("shell", choices=SHELLS)
+    return top
 
-    def add(
-        name: str,
-        answer: Callable[[argparse.Namespace], int],
-        says: str,
-        example: str,
-        needs_project: bool = True,
-    ) -> argparse.ArgumentParser:
-        command = commands.add_parser(
-            name,
-            help=says,
-            description=f"{says[0].upper()}{says[1:]}.",
-            epilog=f"example: secure-datasets {example}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        command.set_defaults(answer=answer)
-        if not needs_project:
-            return command
-        project = command.add_argument_group("project")
-        project.add_argument("--project-dir", metavar="PATH", help="as dbt has it")
-        project.add_argument("--profiles-dir", metavar="PATH", help="as dbt has it")
-        project.add_argument("--target", "-t", metavar="NAME", help="as dbt has it")
+
+def _add_command(
+    commands: Any,
+    name: str,
+    answer: Callable[[argparse.Namespace], int],
+    says: str,
+    example: str,
+    needs_project: bool = True,
+) -> argparse.ArgumentParser:
+    """Add a command; return its parser."""
+    command = commands.add_parser(
+        name,
+        help=says,
+        description=f"{says[0].upper()}{says[1:]}.",
+        epilog=f"example: secure-datasets {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(answer=answer)
+    if not needs_project:
         return command
+    project = command.add_argument_group("project")
+    project.add_argument("--project-dir", metavar="PATH", help="as dbt has it")
+    project.add_argument("--profiles-dir", metavar="PATH", help="as dbt has it")
+    project.add_argument("--target", "-t", metavar="NAME", help="as dbt has it")
+    return command
 
-    def add_state(
-        command: argparse.ArgumentParser, formats: Sequence[str] = FORMATS
-    ) -> None:
-        if formats:
-            command.add_argument("--format", choices=formats, default="text")
-        state = command.add_argument_group("published state")
-        state.add_argument(
-            "--schema", metavar="NAME", help="another schema than the target's"
-        )
-        state.add_argument("--state", metavar="PATH", help="its published.json")
-        state.add_argument("--engine", choices=ENGINES, default="auto")
 
-    def add_moment(command: argparse.ArgumentParser) -> None:
-        command.add_argument(
-            "--as-of",
-            metavar="MOMENT",
-            help="a day or moment in UTC: by the raw rows that were loaded until then",
-        )
+def _add_state(
+    command: argparse.ArgumentParser, formats: Sequence[str] = FORMATS
+) -> None:
+    """Add the options of the published state."""
+    if formats:
+        command.add_argument("--format", choices=formats, default="text")
+    state = command.add_argument_group("published state")
+    state.add_argument(
+        "--schema", metavar="NAME", help="another schema than the target's"
+    )
+    state.add_argument("--state", metavar="PATH", help="its published.json")
+    state.add_argument("--engine", choices=ENGINES, default="auto")
 
+
+def _add_moment(command: argparse.ArgumentParser) -> None:
+    """Add the option of a past moment."""
+    command.add_argument(
+        "--as-of",
+        metavar="MOMENT",
+        help="a day or moment in UTC: by the raw rows that were loaded until then",
+    )
+
+
+def _add_init(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the command that makes a project."""
     init = add(
         "init",
         _init,
@@ -233,6 +261,10 @@ def parser() -> argparse.ArgumentParser:
         " command was installed from",
     )
     init.add_argument("--revision", metavar="NAME", help="tag or commit, for Git")
+
+
+def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the questions about one state."""
     who = add(
         "who",
         _who,
@@ -244,8 +276,8 @@ def parser() -> argparse.ArgumentParser:
     who.add_argument("--object", metavar="OBJECT", help="type and id, or words")
     who.add_argument("--permission", metavar="NAME", help="with --object")
     who.add_argument("--group", metavar="GROUP", help="id or words")
-    add_moment(who)
-    add_state(who)
+    _add_moment(who)
+    _add_state(who)
     why = add(
         "why",
         _why,
@@ -260,8 +292,8 @@ def parser() -> argparse.ArgumentParser:
     why.add_argument(
         "--object", metavar="OBJECT", help="the tier's keys, or an object by its name"
     )
-    add_moment(why)
-    add_state(why, formats=FORMATS[:2])
+    _add_moment(why)
+    _add_state(why, formats=FORMATS[:2])
     compare = add(
         "compare",
         _compare,
@@ -270,8 +302,12 @@ def parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("user", metavar="USER", help="id, login, e-mail, words")
     compare.add_argument("other", metavar="OTHER", help="the same of the other user")
-    add_moment(compare)
-    add_state(compare)
+    _add_moment(compare)
+    _add_state(compare)
+
+
+def _add_changes(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the questions about two states."""
     since = add(
         "since",
         _since,
@@ -281,7 +317,7 @@ def parser() -> argparse.ArgumentParser:
     )
     since.add_argument("moment", metavar="MOMENT", help="a day or moment in UTC")
     since.add_argument("--user", metavar="USER", help="of one user")
-    add_state(since)
+    _add_state(since)
     what_if = add(
         "what-if",
         _what_if,
@@ -306,7 +342,11 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="the config as it stands in the project now, edited since the last run",
     )
-    add_state(what_if)
+    _add_state(what_if)
+
+
+def _add_test(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the command that runs cases."""
     test = add(
         "test",
         _test,
@@ -316,16 +356,6 @@ def parser() -> argparse.ArgumentParser:
     )
     test.add_argument("paths", nargs="*", metavar="PATH", help="files or folders")
     test.add_argument("--engine", choices=ENGINES[1:], default=ENGINES[1])
-    _add_by_dbt(add, add_state)
-    completion = add(
-        "completion",
-        _completion,
-        "print how a shell completes the command",
-        "completion bash > ~/.local/share/bash-completion/completions/secure-datasets",
-        needs_project=False,
-    )
-    completion.add_argument("shell", choices=SHELLS)
-    return top
 
 
 def _commands(top: argparse.ArgumentParser) -> dict[str, Any]:
@@ -334,10 +364,8 @@ def _commands(top: argparse.ArgumentParser) -> dict[str, Any]:
     return dict(commands.choices or {})
 
 
-def _add_by_dbt(
-    add: Callable[..., argparse.ArgumentParser], add_state: Callable[..., None]
-) -> None:
-    """Add the commands that dbt answers."""
+def _add_by_dbt(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the commands about further states, which may call dbt."""
     timeline = add(
         "timeline",
         _timeline,
@@ -349,7 +377,7 @@ def _add_by_dbt(
         "user", nargs="?", metavar="USER", help="id, login, e-mail, words"
     )
     timeline.add_argument("--object", metavar="OBJECT", help="type and id, or words")
-    add_state(timeline, formats=FORMATS[:2])
+    _add_state(timeline, formats=FORMATS[:2])
     as_of = add(
         "as-of",
         _as_of,
@@ -366,6 +394,10 @@ def _add_by_dbt(
     )
     diff.add_argument("before", metavar="BEFORE", help="a published schema")
     diff.add_argument("after", metavar="AFTER", help="another one")
+
+
+def _add_review(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the commands of an access review."""
     review = add(
         "review", _review, "write the pack of an access review", "review --owner praman"
     )
@@ -379,7 +411,7 @@ def _add_by_dbt(
     )
     review.add_argument("--campaign", metavar="NAME", help="which each page bears")
     review.add_argument("--deadline", metavar="DAY", help="the last day to decide")
-    add_state(review, formats=())
+    _add_state(review, formats=())
     decisions = add(
         "decisions",
         _decisions,
@@ -402,6 +434,10 @@ def _add_by_dbt(
         metavar="PATH",
         help="the file that the lines are added to",
     )
+
+
+def _add_printing(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the commands that print rules, grants and mistakes."""
     shown = add(
         "print", _print, "print the rules of a dataset by themselves", "print tests"
     )

@@ -1,7 +1,7 @@
-"""Asks Spark what types each function that rules may call takes as its arguments.
+"""Asks Spark for the argument types of each function that rules may call.
 
-The answers stand in `src/secure_datasets/sql/argument_types.txt`, whose reader says how
-they are written.
+The answers go to `src/secure_datasets/sql/argument_types.txt`; the module that reads
+the file describes its format.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KINDS = {
     "map<int>": "map<int,int>", "struct": "struct<x:int>",
 }  # fmt: skip
 COLUMNS = {kind: f"k{number}" for number, kind in enumerate(KINDS)}
-# What stands for a constant that a rule writes there.
+# The constants for arguments that a rule must write as constants.
 CONSTANTS = {
     "a unit": "'year'", "a text": "'year'", "a time zone": "'UTC'",
     "a format": "'yyyy'",
@@ -46,19 +46,19 @@ LAMBDAS = {
     "reduce": {2: "(g, h) -> g", 3: "g -> g"}, "transform": {1: "h -> h"},
     "transform_values": {1: "(g, h) -> h"}, "zip_with": {2: "(g, h) -> true"},
 }  # fmt: skip
-# Functions of any number of arguments: how many stand before those that are alike.
+# Functions with any number of arguments: the number before the repeated ones.
 REPEATED = {
     "array": 0, "arrays_zip": 0, "coalesce": 0, "concat": 0, "concat_ws": 1, "elt": 1,
     "greatest": 0, "hash": 0, "least": 0, "struct": 0, "xxhash64": 0,
 }  # fmt: skip
-# What is no call, and what has arguments of its own kind.
+# Functions that are no calls, or have special arguments.
 NO_CALLS = functions.names(
     """
     and between case cast count div extract grouping grouping_id ilike in like not or
     percentile_cont percentile_disc regexp rlike
     """
 )
-# Of what stands in pairs.
+# Functions with pairs of arguments.
 PAIRS = functions.names("decode map named_struct")
 MOST_ARGUMENTS, MOST_IN_PAIRS = 7, 4
 AT_ONCE = 400
@@ -76,7 +76,7 @@ class Asked:
         self.state = session._jsparkSession.sessionState()
 
     def takes(self, expressions: Sequence[str]) -> list[bool]:
-        """Return of each expression whether Spark takes its types."""
+        """Return for each expression whether Spark takes its types."""
         return list(
             itertools.chain.from_iterable(
                 self._takes(expressions[start : start + AT_ONCE])
@@ -85,7 +85,7 @@ class Asked:
         )
 
     def has(self, calls: Iterable[str]) -> bool:
-        """Return whether Spark can look at one of some calls, whatever it then says."""
+        """Return whether Spark can analyse one of these calls, with any result."""
         for call in calls:
             try:
                 self._analyzed([call])
@@ -105,7 +105,7 @@ class Asked:
             found = self._analyzed(asked)
             return [found.apply(n).resolved() for n in range(len(asked))]
         except Exception:
-            # Some are not only left open, but end the reading.
+            # Some calls end the analysis of the whole batch.
             if len(asked) == 1:
                 return [False]
             middle = len(asked) // 2
@@ -121,7 +121,7 @@ def _nothing(kind: str) -> str:
 
 
 class Function:
-    """One function with a number of arguments, each with what may stand there."""
+    """One function with a number of arguments, each with its possible values."""
 
     def __init__(self, name: str, number: int) -> None:
         self.name = name
@@ -184,7 +184,7 @@ class Function:
         }
 
     def _base(self, asked: Asked, free: list[int]) -> list[str] | None:
-        """Return kinds that Spark takes together."""
+        """Return combinations of kinds that Spark takes."""
         few = functions.names(
             "int string timestamp_ltz array<string> map<string> boolean"
         )
@@ -198,10 +198,10 @@ class Function:
     def _alone(
         self, asked: Asked, free: list[int], base: list[str], place: int
     ) -> list[str]:
-        """Return the kinds that a place takes with some others."""
+        """Return the kinds that a place takes beside given kinds."""
         tried: dict[str, list[list[str]]] = {}
         for kind in self.choices[place]:
-            # Beside what is taken, beside nulls, and beside one more that is alike.
+            # Beside accepted kinds, beside nulls, and beside one more of the same kind.
             fillers = [{}, dict.fromkeys(free, "null"), dict.fromkeys(free, kind)]
             fillers += [{other: kind} for other in free]
             tried[kind] = [
@@ -218,7 +218,7 @@ class Function:
     def _groups(
         self, asked: Asked, free: list[int], base: list[str], sets: list[list[str]]
     ) -> list[list[int]]:
-        """Return the places, put together where they depend on each other."""
+        """Return the places in groups that depend on each other."""
         groups = [[n] for n in range(len(base))]
         for one, other in itertools.combinations(free, 2):
             among = [
@@ -238,7 +238,7 @@ class Function:
 
 
 def alternatives(taken: set[tuple[str, ...]]) -> list[list[frozenset[str]]]:
-    """Return tuples as few products of sets."""
+    """Return tuples as a minimal number of products of sets."""
     if not taken or not next(iter(taken)):
         return [[]] if taken else []
     by_first: dict[str, set[tuple[str, ...]]] = {}
@@ -255,7 +255,7 @@ def alternatives(taken: set[tuple[str, ...]]) -> list[list[frozenset[str]]]:
 
 
 def _alike(kinds: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield what is taken too: one kind of list stands for all that are held alike."""
+    """Yield the implied kinds: one kind of list represents all similar ones."""
     inner = {
         "array<array>": ("array<string>", "array"),
         "array<int>": ("int", "number"),
@@ -282,7 +282,7 @@ def written(kinds: frozenset[str]) -> str:
 
 
 def held() -> list[str]:
-    """Return the functions whose arguments are held."""
+    """Return the functions with checked arguments."""
     names = functions.PLAIN | functions.CONSTANTS.keys() | functions.PLAIN_AGGREGATES
     return sorted(names - NO_CALLS)
 

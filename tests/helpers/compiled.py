@@ -35,26 +35,26 @@ from secure_datasets.engines.compiled import (
     seeds_of,
 )
 
-# What a past state reads stands in schemas that are called after its moment.
+# A past state reads schemas that are named after its moment.
 RELATION = re.compile(
     r"\b(?P<schema>secure_datasets|repository_sample)(_as_of_[0-9_]+)?\.(?P<name>\w+)"
 )
 WITH_TESTS = ["--select", "resource_type:model", "resource_type:test", *SELECTION[2:]]
-# The seeds of the product, and those that the sample brings, of the same names too.
+# The seeds of the product and of the sample, some with the same names.
 SEEDS = (ROOT / "seeds", ROOT / SAMPLE / "seeds")
 # The moment with which a past state is compiled, to be put off.
 COMPILED_AS_OF = datetime(2024, 5, 1)
-# Where compiled models are kept, and what decides them besides dbt.
+# The folder of compiled models, and the files that decide them besides dbt.
 KEPT = ROOT / "target" / "compiled"
 MOST_KEPT = 20
-# A feed that the sample has here, and that plays no part where rows are given.
+# A feed for the sample here; given rows ignore it.
 FEEDS = "  feeds: {users: {kind: current, columns: {login_name: account}}}\n"
 DECIDES = (
     *("macros/", "models/", "seeds/", "src/", "examples/tarn_valley_bank/"),
     *("dbt_project.yml", "selectors.yml", "profiles.yml.example"),
     "tests/helpers/compiled.py",
 )
-# What is compiled is run by the engine, and asked by cases.
+# These files run compiled models or query them, and decide none.
 ENGINE = ("duckdb", "frames", "translation", "published", "spark")
 CASES = ("given", "judging", "reading", "report")
 NOT_DECIDES = (
@@ -79,7 +79,7 @@ def compile_models(
 def as_of(models: list[Model], moment: datetime) -> list[Model]:
     """Return models that were compiled as of `COMPILED_AS_OF`, as of another moment.
 
-    To compile the project for each moment would take longer than to run it.
+    Compiling the project for each moment would take longer than running it.
     """
     found = [f"timestamp '{each}Z'" for each in (COMPILED_AS_OF, moment)]
     return [
@@ -173,7 +173,7 @@ def _compiled_copy(variables: dict[str, str]) -> dict[str, Any]:
         manifest, state = made(project, target, options, WITH_TESTS, variables)
 
         def kept(each: Model | Seed) -> dict[str, Any]:
-            # What is installed is a link to the product.
+            # The installed package is a link to the product.
             return asdict(each) | {
                 "path": str(each.path.resolve().relative_to(product))
             }
@@ -213,7 +213,7 @@ def seed_files(folders: Iterable[Path]) -> list[Path]:
 
 
 def seed_types(folders: Iterable[Path]) -> dict[str, dict[str, str]]:
-    """Return the types that columns of seeds are loaded as, where they are no text."""
+    """Return the types of seeds' columns other than texts."""
     return {
         entry["name"]: entry.get("config", {}).get("column_types", {})
         for folder in folders

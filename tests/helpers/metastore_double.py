@@ -1,7 +1,7 @@
-"""A metastore that is only remembered: what publishing asks Spark for, without Spark.
+"""A metastore in memory, for publishing without Spark.
 
-It stands for dbt's adapter where the logic of runs is tested over many worlds. It knows
-the statements that `dbt_secure_spark` sends, and fails at any other.
+It stands for dbt's adapter in tests of runs over many worlds. It knows the statements
+that `dbt_secure_spark` sends, and fails at any unknown statement.
 """
 
 from __future__ import annotations
@@ -65,26 +65,26 @@ class RememberedMetastore:
         self.relations: dict[tuple[str, str], dict[str, str]] = {}
         self.texts: dict[tuple[str, str], str] = {}
         self.raw: dict[str, int] = {}
-        # In which file each raw table lies, and when it was written.
+        # The file of each raw table, and the time of its writing.
         self.files: dict[str, tuple[int, int]] = {}
         self.functions: dict[str, str] = {}
         # A number for the rows of each version.
         self.contents: dict[str, int] = {}
-        # What every query gives.
+        # The result of every query.
         self.columns: list[tuple[str, str]] = []
         # Of the connection.
         self.settings: dict[str, str] = {}
         # The version of Spark, and the zone.
         self.spark = ("4.0.0", "UTC")
         self.version = "1.0.0"
-        # Views of which the catalog takes another query without effect.
+        # Views whose new query the catalog accepts and ignores.
         self.unmoved: set[tuple[str, str]] = set()
         self.config = SimpleNamespace(
             credentials=SimpleNamespace(method="thrift", server_side_parameters={})
         )
 
     def execute(self, statement: str, fetch: bool = False):
-        """Do what a statement says; return rows as dbt's adapter does."""
+        """Execute a statement; return rows as dbt's adapter does."""
         for name, pattern in STATEMENTS.items():
             if found := re.fullmatch(pattern, statement, re.S):
                 rows = getattr(self, name)(*found.groups())
@@ -96,7 +96,7 @@ class RememberedMetastore:
         return contextlib.nullcontext()
 
     def show_schemas(self, catalog=None):
-        # Of another catalog a schema's name has the catalog's before it.
+        # A schema of a further catalog has the catalog's name in front.
         names = [name.rpartition(".") for name in self.schemas]
         found = [(name,) for of, _, name in names if of == (catalog or "")]
         if catalog and not found:

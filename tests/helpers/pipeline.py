@@ -62,8 +62,8 @@ def session_settings(spark: SparkSession, zone: str, ansi: str) -> Iterator[None
 class _Dbt:
     """Stands for `dbt` in a Python model; here nothing is stored.
 
-    A model with the setting `in_time` reads the rows of any time, where a relation has
-    these.
+    A model with the setting `in_time` reads the rows of any time, if a relation has
+    them.
     """
 
     def __init__(self, spark: SparkSession, in_time: bool | str | None) -> None:
@@ -80,8 +80,8 @@ class _Dbt:
 class Pipeline:
     """The compiled models and the session in which they run.
 
-    `kept`, if given, holds results by what they were made of, so that a later run, by
-    any pipeline with the same settings, makes none of them again. `clock` is the moment
+    `kept`, if given, holds results by their inputs, so that a later run of any pipeline
+    with the same settings reuses them. `clock` is the moment
     of reading.
     """
 
@@ -107,7 +107,7 @@ class Pipeline:
             self._load(name, header, lines, types[path.stem])
 
     def needed(self, names: Iterable[str]) -> set[str]:
-        """Return the models without which these can't be run, and these."""
+        """Return these models and all models that they read."""
         needed = set(names)
         for model in reversed(self.models):
             if model.name in needed:
@@ -115,7 +115,7 @@ class Pipeline:
         return needed
 
     def load(self, world: World) -> None:
-        """Make a world's raw tables those that are read."""
+        """Let models read a world's raw tables."""
         for table in TABLES:
             raw = raw_rows(world, table)
             self._load(f"raw_{table}", list(raw.columns), raw.rows)
@@ -128,7 +128,7 @@ class Pipeline:
         waiting = [model for model in self.models if model.name in only]
         read = {parent for model in self.models for parent in model.parents}
         results: dict[str, DataFrame] = {}
-        # Spark plans a query in one thread, and takes longer to plan these than to run.
+        # Spark plans a query in one thread, and planning takes longer than running.
         with ThreadPoolExecutor(2) as pool:
             while waiting:
                 names = {model.name for model in waiting}
@@ -140,7 +140,7 @@ class Pipeline:
         return results
 
     def _result(self, model: Model, is_read: bool) -> DataFrame:
-        """Return a model's result: worked out now if others read it, else later."""
+        """Return a model's result: computed now if models read it, else later."""
         parents = (self.made_of.get(parent, "") for parent in model.parents)
         made_of = self.made_of[model.name] = _digest(model.code, self.clock, *parents)
         if made_of in self.kept:
@@ -161,9 +161,9 @@ class Pipeline:
         return self._keep(made_of, frame)
 
     def _published(self, model: Model, frame: DataFrame) -> DataFrame:
-        """Make a model's result what is read by its name; return what is seen of it.
+        """Let models read a result by its model's name; return its visible rows.
 
-        Where rows hold for a time, what is seen are the rows of the moment of reading.
+        If rows hold for a time, the visible ones are the rows of the moment of reading.
         """
         name = _view_name(model.name)
         self.spark.catalog.dropTempView(name + VERSION)
@@ -221,7 +221,7 @@ def _view_of_relation(found: re.Match) -> str:
 def comparable_rows(frame: DataFrame) -> Counter:
     """Count a result's rows, each as one text that depends on no setting."""
     if "raw_row" in frame.columns:
-        # Which of several tied deliveries stands for a conflict is open.
+        # Any of several tied deliveries may represent a conflict.
         raw_id = F.when(F.col("reason") != "conflict", F.col("raw_id"))
         frame = frame.withColumn("raw_id", raw_id).drop("raw_row")
     columns = [

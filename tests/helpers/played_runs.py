@@ -1,9 +1,8 @@
-"""Runs of dbt that are only played, over a metastore that is only remembered.
+"""Simulated dbt runs over a metastore in memory.
 
-dbt's own order and skipping are played over a graph. What is published and what stays
-is decided by the product's own code, as the materializations call it. What each version
-holds is known here as the loads of raw tables that its rows come from, which the
-product is not told.
+The simulation follows dbt's order and skipping over a graph. The product's own code, as
+materializations call it, decides what is published and what stays. The simulation notes
+the loads of raw tables behind each version's rows; the product does not know them.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class PlayedRuns:
         self.states = [dict(self.metastore.raw)]
         self.origin: dict[str, set[tuple[str, int]]] = {}
         self.runs = self.files = 0
-        # The sample's seeds are raw tables, which are loaded and not built.
+        # The sample's seeds are raw tables: loaded, not built.
         self.order = [
             unique_id
             for unique_id in in_order(graph)
@@ -96,8 +95,8 @@ class PlayedRuns:
     ) -> dict[str, list[str]]:
         """Run models in dbt's order; return the views that the run left behind.
 
-        What is below a failure is skipped. `partly` names an option by which only some
-        rows are read.
+        Nodes below a failure are skipped. `partly` names an option that reads only some
+        rows.
         """
         self.runs += 1
         name = f"{20260101000000 + self.runs}_0123abcd"
@@ -175,7 +174,7 @@ class PlayedRuns:
         return [each["relation_name"] for each in read if each["relation_name"]]
 
     def origin_of(self, node: dict[str, Any]) -> set[tuple[str, int]]:
-        """Return from which loads of which raw tables a model's rows come."""
+        """Return the loads of raw tables behind a model's rows."""
         found: set[tuple[str, int]] = set()
         for unique_id in node["depends_on"].get("nodes", ()):
             if unique_id in self.graph["sources"]:
@@ -188,9 +187,9 @@ class PlayedRuns:
         return found
 
     def origin_of_view(self, place: tuple[str, str]) -> set[tuple[str, int]]:
-        """Return from which loads what a view shows comes, at any distance.
+        """Return the loads behind a view's rows, at any distance.
 
-        What only takes rows away from it is left out.
+        Inputs that only remove rows are left out.
         """
         text = self.metastore.texts.get(place, "")
         text = parts_of_narrowed(text, place[1])[0]

@@ -59,7 +59,7 @@ NO_ROWS = {
     "view_decisions": ("user_id", "object_name", "decision"),
 }
 STRICTNESS = {"Allow": 0, "Transform": 1, "Transform to Deny": 2, "Deny": 3}
-# What the law's worlds are made of; what happened is in none of it.
+# The raw tables of the law's worlds, without events.
 READ = (
     *("users", "user_groups", "user_group_members", "user_global_roles", "projects"),
     *("project_permissions", "reports", "tests"),
@@ -68,7 +68,7 @@ GLOBAL_ROLES = ("Global Admin", "Global Data Source Admin")
 
 
 def load_case(database: Database, case: Case) -> None:
-    """Make the tables of a case of policies, and what its datasets show."""
+    """Make the tables of a case of policies, and its datasets' rows."""
     for name, (schema, rows) in tables(case).items():
         if name == "stg_users":
             continue
@@ -81,7 +81,7 @@ def load_case(database: Database, case: Case) -> None:
     ]
     columns = ("user_id", "view_name", "outcome", "decided_by")
     database.table("view_outcomes", columns, outcomes)
-    # What is over another dataset reads what the evaluator expects that to show.
+    # A dataset over a dataset reads the rows that the evaluator expects there.
     for name, rows in case.expected().items():
         dataset = next(d for d in case.datasets if d.name == name)
         values = [tuple(row.values()) for row in rows]
@@ -108,14 +108,14 @@ class PolicyWorld:
     decisions: list[Decision]
     mapping: list[tuple[int, Any]]
     owner: int
-    # What does not hang on any row that is taken away.
+    # Facts that no removed row changes.
     made: Case
     rows: list[dict]
     teams: dict[int, dict]
     case: Case = field(init=False)
 
     def __post_init__(self) -> None:
-        """Work out the case."""
+        """Compute the case."""
         self.case = self.worked_out(self.world, self.mapping, self.decisions)
 
     # -- the evaluators -----------------------------------------------------------
@@ -167,7 +167,7 @@ class PolicyWorld:
     def outcomes(
         self, live: set[int], decisions: list[Decision]
     ) -> dict[tuple[str, int], str]:
-        """Return who gets what of each view, as the matrix of decisions has it."""
+        """Return the outcome of each view per user, by the matrix of decisions."""
 
         def strictest(user: int, name: str) -> int | None:
             return max(
@@ -194,7 +194,7 @@ class PolicyWorld:
                 if shut or is_closed(user, f"vw_secure_dataset_{dataset.name}"):
                     outcome = "Deny"
                 elif (user, "all_runs", "Transform") in decisions:
-                    # Whatever else is decided about the table.
+                    # The further decisions about the table.
                     outcome = "Transform"
                 found[dataset.name, user] = outcome
         return found
@@ -219,10 +219,10 @@ class PolicyWorld:
             return "group_teams", "team_id"
         return "group_units", "unit"
 
-    # -- what can be taken away ---------------------------------------------------
+    # -- removable rows -----------------------------------------------------------
 
     def every_row(self) -> list[Lost]:
-        """Return every row that could be taken away; of equal ones the first."""
+        """Return every removable row; the first of equal ones."""
         staging = stage(self.world)
         rows: list[Lost] = [
             (table, key) for table in READ for key in staging.live(table)
@@ -234,7 +234,7 @@ class PolicyWorld:
         ]
 
     def called(self, lost: Lost) -> Lost:
-        """Return what an answer calls a row."""
+        """Return a row's name in an answer."""
         table, which = lost
         mapped, key = self.mapping_table
         if table == mapped:
@@ -364,7 +364,7 @@ def policy_world(seed: int) -> PolicyWorld:
 
 
 def keys_of(dataset: Dataset) -> list[str]:
-    """Return by what a row of a dataset is asked for."""
+    """Return the key of a row in a question about a dataset."""
     if not dataset.is_query:
         return ["run_id"]
     return [column for column in dataset.columns if column != "total"]

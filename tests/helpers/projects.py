@@ -9,9 +9,9 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-# The customer that has everything, a root project that installs the product.
+# The sample: a root project that installs the product and uses every feature.
 SAMPLE = "examples/tarn_valley_bank"
-# What git ignores, and what a test copies for itself.
+# Files that git ignores, or that a test copies itself.
 NOT_COPIED = (
     ".git", ".venv", ".spark", "target", "logs", "profiles.yml", "__pycache__",
     "dbt_packages", "package-lock.yml",
@@ -19,7 +19,7 @@ NOT_COPIED = (
 # Spark starts once for all tests, and the data is small: interpreting costs less than
 # generating code, one partition less than two, one plan less than an adapted one.
 TEST_SETTINGS = {
-    # Plans of hundreds of broadcasts come after those of other tests, in one process.
+    # Plans with hundreds of broadcasts follow earlier tests' plans in one process.
     "spark.driver.memory": "3g",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
@@ -68,7 +68,7 @@ def install_product(product: Path, customer: Path, schema: str) -> Path:
 
 
 def copy_of(product: Path, folder: Path) -> Path:
-    """Copy the product's copy for edits, and its sample; not what was built of them."""
+    """Copy the product's copy and its sample for edits, without their builds."""
     ignored = shutil.ignore_patterns(".spark", "target", "logs", "dbt_packages")
     shutil.copytree(product, folder, ignore=ignored)
     install_product(folder, folder / SAMPLE, "secure_datasets")

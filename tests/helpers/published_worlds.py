@@ -1,7 +1,7 @@
 """Worlds as a run would have published them: Parquet files and `published.json`.
 
-What a run of Spark writes is written here by DuckDB: the relations are those that the
-independent evaluators expect.
+DuckDB writes the files that a Spark run would write. The relations come from the
+independent evaluators.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PATH = (
     "user_id, object_type, object_id, permission_name, path_kind, grant_table,"
     " grant_id, user_group_id, date_created, created_by"
 )
-# Models that a world has no rows of.
+# Models without rows in a world.
 UNBUILT = ("view_outcomes", "view_decisions", "vw_secure_user_roles")
 VARS = {
     "raw_schema": RAW,
@@ -132,7 +132,7 @@ class PublishedWorld:
         self.path.write_text(json.dumps(self.values | changes))
 
     def begin_run(self, name: str) -> None:
-        """Leave what a run leaves that has not ended."""
+        """Leave the files of an unfinished run."""
         (self.folder / BUILDING).write_text(json.dumps({"format": 1, "run": name}))
 
     def replaces(self, table: str, before: PublishedWorld) -> None:
@@ -147,7 +147,7 @@ class PublishedWorld:
         told = self.values["documents"]["secure_datasets"]
         feed = {table: {"kind": "current"}}
         told["feeds"] = SecureDatasets().feeds(feed, told["raw_tables"])
-        # What a run before has stored knows nothing of this feed.
+        # The stored rows of an earlier run ignore this feed.
         self.values["relations"].pop(f"{SCHEMA}.uncounted_deliveries")
         told["versions_before"] = {table: {"version": version, "since": SINCE}}
         self.write()
@@ -188,7 +188,7 @@ class PublishedWorld:
             self._add_node(name, schema, "seed", columns)
 
     def _add_code(self) -> None:
-        """Add what models are made of: the files of the project."""
+        """Add the files of the project: the sources of the models."""
         nodes = self.values["graph"]["nodes"]
         config = self.values["documents"]["secure_datasets"]["config"]
         for path in sorted((ROOT / "models").rglob("*")):

@@ -59,7 +59,7 @@ def seed_rows(folders: Sequence[Path] = SEEDS) -> dict[str, Rows]:
 
 
 def typed(value: str, data_type: str) -> Any:
-    """Return a value of a seed's file in its type; what is empty is null."""
+    """Return a value of a seed's file in its type; empty values are null."""
     if value == "":
         return None
     if data_type in ("bigint", "int"):
@@ -72,9 +72,9 @@ def typed(value: str, data_type: str) -> Any:
 class QuickProject:
     """The compiled models, and the quick engine that runs them.
 
-    `nests_in_rounds` lets groups be nested as where they are too many for one machine.
-    `layer` and `raw` are what the names of models and of raw tables begin with, `clock`
-    is the moment of reading.
+    `nests_in_rounds` nests groups as if they were too many for one machine. `layer` and
+    `raw` are the prefixes of the names of models and raw tables; `clock` is the moment
+    of reading.
     """
 
     def __init__(
@@ -112,8 +112,8 @@ class QuickProject:
 class QuickSample:
     """The sample, built in the quick engine: its relations, and its dbt tests.
 
-    What is a view in the lakehouse is one here: it shows what a relation below it shows
-    at the moment.
+    A view of the lakehouse is a view here: it shows the current rows of the relations
+    below.
     """
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class QuickSample:
         return [tuple(row.values()) for row in self.engine.ask(query)]
 
     def replace(self, name: str, query: str) -> None:
-        """Put a query in a relation's place; `{rows}` stands for what was there."""
+        """Replace a relation by a query; `{rows}` stands for the old relation."""
         relation, before = f"{LAYER}.{name}", f"before.{name}"
         if name not in self.kept:
             self.engine.store(before, f"select * from {relation}")
@@ -171,7 +171,7 @@ def raw_rows(world: World, table: str) -> Rows:
 def plain(sql: str, begins: dict[str, str] | None = None) -> str:
     """Return compiled SQL that reads the relations of no past state.
 
-    `begins` has what names begin with instead of their schema.
+    `begins` has the prefixes that replace schemas.
     """
 
     def named(relation: re.Match) -> str:
@@ -185,7 +185,7 @@ def found_rows(engine: DuckDB, name: str, schema: str = LAYER) -> Counter:
     """Count a relation's rows in the form in which the oracle's are compared."""
     rows = engine.ask(f"select * from {schema}.{name}")
     if name == "rejected_rows":
-        # Which of several tied deliveries stands for a conflict is open.
+        # Any of several tied deliveries may represent a conflict.
         for row in rows:
             del row["raw_row"]
             if row["reason"] == "conflict":

@@ -1,9 +1,9 @@
 """Random lives of an application, delivered in each kind of feed.
 
-A life is what its rows were at the end of each day: users, groups, memberships and
-grants that come, change, are switched off, go and return. Each kind of feed tells the
-same life in its own way, and beside it what it may tell at random: clocks of rows that
-are wrong, changes within one moment, and loads that were never finished.
+A life has the rows at the end of each day: users, groups, memberships and grants that
+come, change, are switched off, go and return. Each kind of feed delivers the same life
+in its own form, with random faults: wrong clocks of rows, several changes within one
+moment, and unfinished loads.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any
 from oracle.contract import TABLES
 
 DAYS = 7
-# Ids of one life are apart from those of all others.
+# Lives share no ids.
 APART = 1000
 TABLES_OF_LIVES = (
     *("users", "user_groups", "user_group_members", "data_source_permissions"),
     *("project_permissions", "user_global_roles"),
 )
 Values = dict[str, str | None]
-# What a row was at the end of each day: None while it is not there.
+# A row at the end of each day: None while it does not exist.
 Course = list[Values | None]
 Life = dict[str, dict[int, Course]]
 
@@ -35,7 +35,7 @@ def day(number: int) -> datetime:
 
 
 def _values(random: Random, table: str, first: int) -> Values:
-    """Return what a row says, without its id and its times."""
+    """Return a row's values, without its id and its times."""
 
     def some_id() -> str:
         return str(first + random.randint(1, 6))
@@ -95,7 +95,7 @@ def random_life(seed: int) -> Life:
 
 @dataclass
 class Told:
-    """How a kind of feed tells lives: its declaration, its columns and its rows."""
+    """The lives in one kind of feed: its declaration, its columns and its rows."""
 
     feed: dict[str, Any]
     columns: dict[str, str]
@@ -108,7 +108,7 @@ def _columns(table: str, **more: str) -> dict[str, str]:
 
 
 def _changes(course: Course) -> Iterator[tuple[int, Values | None]]:
-    """Yield the days on which a row became something else, and what it became."""
+    """Yield the days on which a row changed, and its new values."""
     before: Values | None = None
     for number, now in enumerate(course):
         if now != before:
@@ -117,7 +117,7 @@ def _changes(course: Course) -> Iterator[tuple[int, Values | None]]:
 
 
 class Tellers:
-    """Each method tells lives in one kind of feed."""
+    """Each method delivers lives in one kind of feed."""
 
     def __init__(self, lives: list[Life], seed: int) -> None:
         self.random = Random(seed)
@@ -129,7 +129,7 @@ class Tellers:
                 self.rows[table] |= rows
 
     def row(self, key: int, values: Values, **more: Any) -> dict[str, Any]:
-        """Return a row whose own clock tells nothing."""
+        """Return a row whose own clock is useless."""
         wrong = [None, "soon?"[:0], "1999-01-01 00:00:00", "2099-01-01 00:00:00"]
         text = self.random.choice(["{}", " {}", "+{}", "00{}"]).format(key)
         return {"id": text, "date_modified": self.random.choice(wrong)} | values | more
@@ -143,14 +143,14 @@ class Tellers:
         return found
 
     def states(self, number: int) -> dict[str, dict[int, Values]]:
-        """Return what there is at the end of a day, by table and id."""
+        """Return the rows at the end of a day, by table and id."""
         return {
             table: {k: c[number] for k, c in rows.items() if c[number] is not None}
             for table, rows in self.rows.items()
         }
 
     def appended(self) -> Told:
-        """Changed rows are appended, and one that is deleted is flagged."""
+        """Changed rows are appended; deleted rows have a flag."""
 
         def tell(key: int, course: Course) -> Iterator[dict]:
             before: Values = {}
@@ -246,7 +246,7 @@ class Tellers:
         return Told(feed, {"state": "varchar"}, self._told(tell))
 
     def current(self) -> Told:
-        """What there is at the end: what was deleted is not there."""
+        """The rows at the end, without deleted ones."""
 
         def tell(key: int, course: Course) -> Iterator[dict]:
             if course[-1] is not None:
@@ -255,7 +255,7 @@ class Tellers:
         return Told({"kind": "current"}, {}, self._told(tell), has_history=False)
 
     def current_with_flags(self) -> Told:
-        """What there is at the end, and what there was, which is flagged."""
+        """The rows at the end, and deleted ones with a flag."""
 
         def tell(key: int, course: Course) -> Iterator[dict]:
             last = [values for values in course if values is not None]

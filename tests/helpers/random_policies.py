@@ -49,14 +49,14 @@ UNITS = ["X", "Y", "Z", None]
 RESULTS = ["Failed", "Passed", None]
 ROLES = ["A", "B", "C", "it's D"]
 USERS = [1, 2, 3, 4]
-# What SQL, YAML, Jinja, Spark's variables and whatever indents text could change.
+# Texts that SQL, YAML, Jinja, Spark's variables or indentation could change.
 ODD_TEXTS = [
     "a\nb", "a\r\n  b", "${v}", "$${v}", "{{ v }}", "{% v %}", "{# v #}", "-- v",
     "/* v", "it's", "''", '"', "a\\nb", "\\", "a;", "\u2028", "a\x85b",
     "\u00c4", "%s", "`v`",
     "\t", "\\u0041", "r'v'", "null", "010", "yes", " v ",
 ]  # fmt: skip
-# Roles that one comparison or another takes for the same, but not that of SQL.
+# Roles that some comparisons take for equal, and SQL does not.
 ALIKE_ROLES = [
     ["\u017fales", "Sales", "sales", "SALES"],
     ["i", "I", "\u0130", "\u0131"],
@@ -127,7 +127,7 @@ def random_policies(chance: random.Random, datasets: list[Dataset]) -> list[Poli
 def with_exceptions(seed: int, policies: list[Policy]) -> list[Policy]:
     """Let some of the masks be for everybody but one or two roles.
 
-    It has a chance of its own, so that a seed's other parts are what they were.
+    It has its own random numbers, so that a seed's further parts stay the same.
     """
     chance = random.Random(f"exceptions of {seed}")
     return [
@@ -143,7 +143,7 @@ def with_exceptions(seed: int, policies: list[Policy]) -> list[Policy]:
 
 
 def with_checks(seed: int, policies: list[Policy]) -> list[Policy]:
-    """Let some of the conditions say whether what is written is checked."""
+    """Let some of the conditions set whether written rows are checked."""
     chance = random.Random(f"checks of {seed}")
     return [
         replace(policy, check=chance.choice([True, False, None]))
@@ -156,7 +156,7 @@ def with_checks(seed: int, policies: list[Policy]) -> list[Policy]:
 def with_groups(seed: int, policies: list[Policy]) -> list[Policy]:
     """Let some of the roles be groups by their ids, one of which nobody is in.
 
-    It has a chance of its own, so that a seed's other parts are what they were.
+    It has its own random numbers, so that a seed's further parts stay the same.
     """
     chance = random.Random(f"groups of {seed}")
     taken: set[tuple[str, int]] = set()
@@ -179,7 +179,7 @@ def with_restrictions(
 ) -> list[Policy]:
     """Let some of the conditions be for everybody, and add restrictive ones.
 
-    It has a chance of its own, so that a seed's other parts are what they were.
+    It has its own random numbers, so that a seed's further parts stay the same.
     """
     chance = random.Random(f"restrictions of {seed}")
     made = [
@@ -221,7 +221,7 @@ def with_restrictions(
 def with_lines(seed: int, policies: list[Policy]) -> list[Policy]:
     """Let some of the masks say to whom they show which values.
 
-    It has a chance of its own, so that a seed's other parts are what they were.
+    It has its own random numbers, so that a seed's further parts stay the same.
     """
     chance = random.Random(f"lines of {seed}")
     return [
@@ -244,9 +244,9 @@ def with_lines(seed: int, policies: list[Policy]) -> list[Policy]:
 
 
 def with_attributes(seed: int, case: Case) -> None:
-    """Give the users attributes, by which some of the policies ask.
+    """Give the users attributes, which some of the policies read.
 
-    It has a chance of its own, so that a seed's other parts are what they were.
+    It has its own random numbers, so that a seed's further parts stay the same.
     """
     chance = random.Random(f"attributes of {seed}")
     case.staff = [
@@ -294,7 +294,7 @@ ENDS = [
 def with_times(seed: int, policies: list[Policy]) -> list[Policy]:
     """Let some of the policies begin and end.
 
-    It has a chance of its own, so that a seed's other parts are what they were.
+    It has its own random numbers, so that a seed's further parts stay the same.
     """
     chance = random.Random(f"times of {seed}")
     made = []
@@ -358,7 +358,7 @@ def random_security(seed: int, chance: random.Random) -> RowSecurity | None:
         secure_totals=chance.random() < 0.5,
         use_filter_key=chance.random() < 0.5,
     )
-    # A chance of its own, so that a seed's other parts are what they were.
+    # Its own random numbers, so that a seed's further parts stay the same.
     chance = random.Random(f"names and ids of the object of {seed}")
     lines = taken_by(schema.Line)
     return replace(
@@ -372,7 +372,7 @@ def random_security(seed: int, chance: random.Random) -> RowSecurity | None:
 
 
 def place_of_key(seed: int) -> dict[str, bool]:
-    """Return where an object's key stands: on the runs, and at one of the levels."""
+    """Return the place of an object's key: on the runs, and at one of the levels."""
     chance = random.Random(f"place of the key of {seed}")
     return {"is_of_runs": chance.random() < 0.4, "has_level": chance.random() < 0.7}
 
@@ -390,7 +390,7 @@ def taken_by(kind: Any) -> list[str]:
 
 
 def with_options(seed: int, datasets: list[Dataset]) -> None:
-    """Let some datasets say what would be so without it."""
+    """Let some datasets state a default."""
     chance = random.Random(f"options of {seed}")
     for dataset in datasets:
         if not dataset.is_authorized and chance.random() < 0.3:
@@ -476,7 +476,7 @@ def random_case(seed: int) -> Case:
 def spelled_oddly(case: Case, seed: int) -> Case:
     """Give the units and roles of a case odd names; whatever else it says stays.
 
-    It has a chance of its own, so that a seed's other parts are what they were.
+    It has its own random numbers, so that a seed's further parts stay the same.
     """
     chance = random.Random(f"names of {seed}")
     units = dict(zip("XYZ", chance.sample(ODD_TEXTS, 3), strict=True))
@@ -516,7 +516,7 @@ def spelled_oddly(case: Case, seed: int) -> Case:
 def random_outcomes(seed: int, datasets: list[Dataset]) -> dict[tuple[str, int], str]:
     """Put some datasets under view authorization; return who gets what of these.
 
-    It has a chance of its own, so that a seed's other parts are what they were.
+    It has its own random numbers, so that a seed's further parts stay the same.
     """
     chance = random.Random(f"views of {seed}")
     authorized: list[str] = []

@@ -24,7 +24,7 @@ from secure_datasets.macro_methods import SecureDatasets
 from secure_datasets.questions.asked import AccessQuestions
 from secure_datasets.questions.changes import AccessChanges
 
-# What a secure dataset is rendered with.
+# The files with the macros of a secure dataset.
 FILES = (
     *(
         path
@@ -72,8 +72,7 @@ VARS = {
     "feeds": {},
     "absent_tables": [],
 }
-# The tags of columns, as the documentation of the random cases and of the mistakes in
-# the config would say them.
+# The tags of columns for the random cases and the mistakes in the config.
 TAGS = {
     "all_runs": {
         "amount": ["money", "audited"],
@@ -110,16 +109,16 @@ def _parsed(text: str) -> bytes:
 
 
 def _from_yaml(text: str) -> Any:
-    """Return what a YAML document says, in a copy of its own."""
+    """Return a new copy of a YAML document's data."""
     return pickle.loads(_parsed(text))
 
 
 class Stopped(Exception):
-    """What `exceptions.raise_compiler_error` raises here."""
+    """Raised by `exceptions.raise_compiler_error` here."""
 
 
 class _Settings(dict):
-    """What macros say of the model: parsed and compiled are one here."""
+    """The config of the model: parsing and compiling are one step here."""
 
     def __call__(self, **settings: Any) -> str:
         self.update(settings)
@@ -135,7 +134,7 @@ class _Datasets(SecureDatasets):
 
 
 class _Returned(BaseException):
-    """What `return` raises in a macro."""
+    """Raised by `return` in a macro."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -152,12 +151,15 @@ def _return(value: Any) -> None:
 class Macros:
     """The macros as functions: `Macros().secure_dataset("jobs")`.
 
-    `ref` says what stands for a model. `types` has the type of each column, by model,
-    as the documentation would say it. `references` has what columns refer to, in the
-    same way; without it nobody asks for that. `root` is the root project's folder, and
-    `clock` the moment at which rules are asked, in the place of the reader's own;
-    `tags` has the tags of each column, by model. What operations print is in `printed`;
-    `answers` are those to their queries.
+    - `ref` returns the relation of a model.
+    - `types` has the documented type of each column, by model.
+    - `references` has the object of each column, by model; without it no macro checks
+      references.
+    - `root` is the root project's folder.
+    - `clock` is the moment of rules; without it they read the reader's clock.
+    - `tags` has the tags of each column, by model.
+
+    Operations print to `printed`, and their queries take the next of `answers`.
     """
 
     def __init__(
@@ -171,7 +173,7 @@ class Macros:
         tags: dict[str, dict[str, list[str]]] | None = None,
     ) -> None:
         self.warnings: list[str] = []
-        # What operations print, and what their queries are answered, in turn.
+        # The printed texts of operations, and the answers to their queries, in order.
         self.printed: list[str] = []
         self.answers: list[list[tuple[str, ...]]] = []
         if references is not None:
@@ -202,7 +204,7 @@ class Macros:
         # The reader and planner of the config, as the adapter has it.
         self.secure_datasets = lambda: datasets
         text = ENVIRONMENT.from_string(document).render(ref=ref)
-        # What each secure dataset has told of all rules.
+        # The noted rules of each secure dataset.
         self.noted_rules: list[list[str]] = []
         self.graph = SimpleNamespace(nodes=nodes, sources={})
         context: dict[str, Any] = {
@@ -210,7 +212,7 @@ class Macros:
                 secure_datasets=self.secure_datasets,
                 access_questions=AccessQuestions,
                 access_changes=AccessChanges,
-                # What a metastore is asked for is tried by itself.
+                # Queries of a metastore have their own tests.
                 limits_about_nothing=lambda *given: [],
                 product_version=lambda: "1.0.0",
                 note_rules=lambda relations: self.noted_rules.append(relations),
@@ -240,7 +242,7 @@ class Macros:
         # A template copies its context, so each name must be there before the first.
         self._called = {name: partial(self._call, name) for name in codes}
         self._called["secure_datasets_config"] = lambda: datasets.read(text)
-        # There is no profile, whose adapter it could be.
+        # There is no profile, so no adapter to check.
         self._called["check_adapter"] = lambda: ""
         if clock:
             self._called["readers_clock"] = lambda: f"timestamp '{clock}Z'"
@@ -255,7 +257,7 @@ class Macros:
         }
 
     def stand_in(self, **others: Any) -> None:
-        """Put something else in the place of macros, or of what they see."""
+        """Replace macros, or names in their context."""
         self._called.update(others)
         for template in self._templates.values():
             template.globals.update(others)
@@ -267,7 +269,7 @@ class Macros:
         return template.render({**some.globals, **self._called})
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
-        """Return what a macro returns; else it is the text that it renders."""
+        """Return the value that a macro returns, or else its rendered text."""
         try:
             return self._templates[name].module.called(*arguments, **named)
         except _Returned as returned:

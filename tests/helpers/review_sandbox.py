@@ -1,4 +1,4 @@
-"""What an access review finds in small worlds, in DuckDB, without Spark."""
+"""The findings of an access review in small worlds, in DuckDB, without Spark."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from why_sandbox import (
 
 from secure_datasets.review.pack import Pack
 
-# In the order in which they read each other.
+# Each after the models that it reads.
 MODELS = ("judged_grants", "judged_decisions", "review_status", "access_findings")
 SETTINGS = {
     "dormant_days": 90, "global_admins_limit": 3, "finding_severities": {},
     "review_days": 100, "review_deciders": "anybody",
 }  # fmt: skip
-# The seeds of whoever installs the product, with the types of their columns.
+# The seeds of a root project, with the types of their columns.
 SEEDS = {
     "finding_exceptions": {
         "rule": "VARCHAR", "subject": "VARCHAR", "owner": "VARCHAR",
@@ -64,7 +64,7 @@ NAMED_GLOBAL = ("Global Admin", "Global Data Source Admin")
 
 
 def asked_with(document: str, day: str, settings: str) -> Asked:
-    """Return the macros, judging on a day, with settings in the place of variables."""
+    """Return the macros for a day, with settings instead of variables."""
     asked = Asked(document, Database())
     variables = VARS | SETTINGS | json.loads(settings)
     for template in asked._templates.values():
@@ -83,7 +83,7 @@ def queries(
 ) -> dict[str, str]:
     """Return the queries of the models, from the project's macros.
 
-    replaced  raw tables of which there is a version before
+    replaced  raw tables with a version before
     """
     asked = asked_with(document, day, settings)
     asked._called["version_before"] = {
@@ -93,7 +93,7 @@ def queries(
 
 
 class Reviewed:
-    """A world, and what the models of a review say of it."""
+    """A world, and its rows in the models of a review."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Reviewed:
             self.database.make(name, query)
 
     def _raw_row(self, table: str, raw_id: str | None) -> str:
-        """Return the newest delivery of a row, as it came, as JSON."""
+        """Return the newest delivery of a row, unchanged, as JSON."""
         of_row = [
             read_delivery(table, row)
             for row in self.world[table]
@@ -131,13 +131,13 @@ class Reviewed:
         return json.dumps(newest(of_row)[0].raw)
 
     def published(self) -> None:
-        """Make what the review reads besides what the sandbox has."""
+        """Make the relations that the review reads and the sandbox lacks."""
         places = [PATH_COLUMNS.index(column) for column in ONE_PATH]
         paths = {
             tuple(row[place] for place in places) for row in access_paths(self.staging)
         }
         self.database.table("int_access_paths", ONE_PATH, list(paths), TYPES)
-        # Where there is no value, the values don't tell the type.
+        # A column without values needs a type.
         for place in (
             "stg_users alter date_last_login type timestamp",
             "stg_users alter date_created type timestamp",
@@ -214,7 +214,7 @@ class Reviewed:
 
 
 def roles(staging: Staging) -> set[tuple]:
-    """Return the global roles that people hold, as the view of roles has them."""
+    """Return people's global roles, in the form of the view of roles."""
     users = staging.live("users")
     return {
         (row["user_id"], None, name)

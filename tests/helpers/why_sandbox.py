@@ -1,7 +1,7 @@
 """The question why over small worlds in DuckDB: the project's macros, without Spark.
 
-The published relations are those that the independent evaluators expect, so that the
-answers are held against what the law says and not against what the project makes.
+The published relations come from the independent evaluators, so that the tests compare
+answers with the law and not with the project.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def repository_tables() -> dict[str, Row]:
 
 @cache
 def documented_columns(*more: Path) -> dict[str, dict[str, Row]]:
-    """Return what the documentation of the base datasets says of their columns."""
+    """Return the documented columns of the base datasets."""
     paths = [ROOT / "models/datasets/_datasets__models.yml", *more]
     return {
         model["name"]: {
@@ -74,7 +74,7 @@ def documented_columns(*more: Path) -> dict[str, dict[str, Row]]:
 
 @lru_cache(maxsize=2000)
 def translated(query: str) -> str:
-    """Return a query in Spark's SQL as DuckDB's: the same are asked of many worlds."""
+    """Return a query in Spark's SQL as DuckDB's, kept for many worlds."""
     return sqlglot.transpile(query, read="spark", write="duckdb")[0]
 
 
@@ -96,7 +96,7 @@ class Database:
 
     def __init__(self) -> None:
         self.connection = _process().cursor()
-        # To connect anew takes sixty times as long.
+        # A new connection takes sixty times as long.
         name = f"database_{next(self.numbers)}"
         self.connection.execute(f"attach ':memory:' as {name}; use {name}")
         self.connection.execute("set timezone = 'UTC'")
@@ -134,14 +134,14 @@ class Database:
         return TYPES.get(kind, "VARCHAR")
 
     def make(self, name: str, query: str) -> None:
-        """Make a table of what a query in Spark's SQL gives."""
+        """Make a table of the rows of a query in Spark's SQL."""
         self.connection.execute(f"create or replace table {name} as {self._sql(query)}")
 
     def _sql(self, query: str) -> str:
         """Return a query in DuckDB's SQL."""
         if WHITE_SPACE not in query:
             return translated(query)
-        # It reads what was delivered, as staging does.
+        # It reads the deliveries, as staging does.
         characters = WHITE_SPACE.strip("'").encode("ascii").decode("unicode_escape")
         self.connection.execute("set variable white_space = ?", [characters])
         for function in FUNCTIONS:
@@ -172,7 +172,7 @@ def judged_deliveries(world: World) -> dict[str, dict[int, RawRow]]:
     return found
 
 
-# How DuckDB calls the types of the contract.
+# DuckDB's names of the contract's types.
 KINDS = {"bigint": "BIGINT", "s": "VARCHAR", "ts": "TIMESTAMPTZ", "boolean": "BOOLEAN"}
 OF_STAGING = {
     **{"is_live": "BOOLEAN", "is_deleted": "BOOLEAN", "raw_id": "VARCHAR"},
@@ -248,7 +248,7 @@ class Asked(Macros):
         self.database = database
         self._called["rows_of"] = database.rows
         self._called["relation_named"] = lambda name: name
-        # What is asked is made of what is staged.
+        # The models of the question read staging.
         self.since: dict[str, list[str]] = {
             "tables": [],
             "stored": [],
@@ -256,7 +256,7 @@ class Asked(Macros):
             "not_built": [],
         }
         self.asked_since: list[str] = []
-        # Models that no run has built.
+        # Models without a build.
         self.unbuilt: set[str] = set()
         self._called["_is_built"] = lambda name: name not in self.unbuilt
         self._called["staged_since"] = self.staged_since
@@ -273,7 +273,7 @@ class Asked(Macros):
         return self
 
     def uncounted_of(self, name: str, *_: Any) -> str:
-        """Return the query of what does not count in a raw table: judged once."""
+        """Return the query of a raw table's deliveries that do not count, kept."""
         if not self.is_judged:
             self.is_judged = True
             query = self._called["uncounted_deliveries_query"]()
@@ -298,7 +298,7 @@ class Asked(Macros):
             self.database.table(f"raw_{table}", columns, rows, known)
 
     def staged_since(self, names: list[str]) -> dict[str, list[str]]:
-        """Return what a test says, of what is asked about."""
+        """Return a test's result about the subject."""
         self.asked_since = list(names)
         return self.since
 
