@@ -27,7 +27,7 @@ HIDING = {
 # Attributes that read files without a reader of Spark's, beside read_..., or that reach
 # foreign code.
 READING = {
-    *("DataFrameReader", "DataStreamReader", "SparkContext", "context"),
+    *("DataFrameReader", "DataStreamReader", "SparkContext", "builder", "context"),
     *("createExternalTable", "createTable", "ctx", "pipe", "registerJavaFunction"),
     *("java_method", "reflect", "setCurrentCatalog", "try_reflect"),
     *("registerJavaUDAF", "sparkContext"),
@@ -39,11 +39,43 @@ READING = {
     *("gi_frame", "tb_frame"),
 }
 
+# Methods that read or change one setting of a session, by its name.
+SETTING = {"get", "set", "unset"}
+
 
 def first_that_hides(tree: ast.Module) -> ast.AST | None:
     """Return the first part of the code that may read something unnamed, if any."""
     modules = _modules(tree)
-    return next((node for node in ast.walk(tree) if _hides(node, modules)), None)
+    plain = {node.func.value for node in ast.walk(tree) if _names_a_setting(node)}
+    return next(
+        (
+            node
+            for node in ast.walk(tree)
+            if _hides(node, modules) or (_leads_to_settings(node) and node not in plain)
+        ),
+        None,
+    )
+
+
+def _names_a_setting(node: ast.AST) -> bool:
+    """Return whether a call names a setting that decides on no catalog."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in SETTING
+        and len(node.args) > 0
+        and isinstance(node.args[0], ast.Constant)
+        and "catalog" not in str(node.args[0].value).lower()
+        and not node.keywords
+    )
+
+
+def _leads_to_settings(node: ast.AST) -> bool:
+    """Return whether a part of the code reaches the settings of a session.
+
+    One of them says in which catalog a name is looked up.
+    """
+    return isinstance(node, ast.Attribute) and node.attr == "conf"
 
 
 def _modules(tree: ast.AST) -> dict[str, ModuleType]:

@@ -33,6 +33,18 @@ HEAD = 'def model(dbt, session):\n    df = dbt.ref("people")\n    '
         ),
         ("", "return df.rdd.context.textFile('/a')"),
         ("", "session.catalog.setCurrentCatalog('b')\n    return df"),
+        ("", "session.conf.set('spark.sql.defaultCatalog', 'b')\n    return df"),
+        ("", "k = 'spark.sql.' + 'defaultCatalog'\n    session.conf.set(k, 'b')"),
+        ("", "session.conf.set(key='spark.sql.defaultCatalog', value='b')"),
+        ("", "c = session.conf\n    c.set('spark.sql.defaultCatalog', 'b')"),
+        (
+            "",
+            "(c := session.conf).set('a', 1)\n    c.set('catalog', 'b')",
+        ),
+        (
+            "from pyspark.sql import SparkSession",
+            "SparkSession.builder.config('spark.sql.defaultCatalog', 'b')",
+        ),
         ("from pyspark.sql import functions as F", "return df.select(F.reflect('a'))"),
         ("from pyspark.sql.functions import java_method as j", "return df.select(j())"),
         ("", "return session.catalog.createTable('t', '/a', 'parquet')"),
@@ -62,6 +74,8 @@ def test_Z4_code_that_may_read_what_it_does_not_name_is_not_known(imports, body)
         ("import datetime, json, math, re", "return df.limit(int(math.sqrt(4)))"),
         ("from functools import reduce", "return reduce(lambda a, b: a, [df])"),
         ("", "match df.count():\n        case int():\n            return df"),
+        ("", "session.conf.set('spark.sql.shuffle.partitions', '8')\n    return df"),
+        ("", "return df.limit(int(dbt.config.get('rows')))"),
     ],
 )
 def test_code_that_reads_only_by_ref_is_known(imports, body):
