@@ -1,4 +1,4 @@
-"""What a run may publish, and from what: the methods that the materializations call."""
+"""Publish the versions and views of a run: the methods behind the macros."""
 
 from __future__ import annotations
 
@@ -106,17 +106,18 @@ from dbt_secure_spark.warehouse import (
 
 logger = AdapterLogger("Spark")
 HOLDING = threading.Lock()
-# One task must sort them; fewer files are read faster.
+# One task must sort a file's rows, but fewer files are read faster.
 ROWS_IN_A_FILE = 5_000_000
-# Of characters; what is longer has views that name others twice, many layers deep.
+# In characters. Only views that name views twice, many layers deep, need more.
 LONGEST_QUERY = 1_000_000
 PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
 
 
 class OldVersion(NamedTuple):
-    """A version that is read in the place of the published one.
+    """A version to read instead of the published one.
 
-    And the query by which its view showed it.
+    version         the version's name
+    published_rows  the query of its view when it was published
     """
 
     version: str
@@ -124,7 +125,7 @@ class OldVersion(NamedTuple):
 
 
 class Run:
-    """One dbt command that builds: its lock, and what is published meanwhile."""
+    """One dbt command that builds: its lock, and the published state meanwhile."""
 
     def __init__(
         self,
@@ -148,36 +149,38 @@ class Run:
         self.version_schemas = [schema + SUFFIX for schema in self.stores]
         self.models = {model.lower() for model in models}
         self.model_schemas = sorted({m.split(".")[0] for m in self.models} & existing)
-        # The raw tables of a sample, which are seeds, may be several projects'.
+        # A schema of seeds alone may have the sample's raw tables, for several
+        # projects.
         self.own_schemas = [
             store + SUFFIX for store in self.stores if store in self.model_schemas
         ]
         self.lock = RunLock(adapter, self.version_schemas, name, seconds)
-        # Whether the lock is all that it is for: what begin_run checks was not checked.
+        # Whether the run only holds the lock, without all the checks of begin_run.
         self.is_held = False
         self.published = Published()
-        # What was not switched to the new state whole: a sentence for each node.
+        # A message for each node that did not switch to the new state whole, by id.
         self.stayed: dict[str, str] = {}
-        # What the metastore told of the switched views before their switch.
+        # The definitions of the switched views before their switch.
         self.told_before: dict[str, str | None] = {}
         # The queries that views were switched to, by the views' names.
         self.switched: dict[str, str] = {}
-        # What was found when a raw table's rows were asked for once more.
+        # The present states of raw tables; None without a source for the table.
         self.looked_up: dict[str, RawRead | None] = {}
-        # What Spark tells of functions; None of what is no function.
+        # Spark's descriptions of functions; None if a name is no function's.
         self.functions: dict[str, list[str] | None] = {}
-        # The versions and settings of what reads the rows, once somebody has asked.
+        # The engine's versions and settings; None until they are needed.
         self.engine: list[Any] | None = None
-        # Which views, as they are told, were found to read what their models do not.
+        # The results of `reads_another`, by a view's name and definition.
         self.judged: dict[tuple[str, str], bool] = {}
         self.state = StateFile(self)
-        # What each package hands in about itself, to be kept with the state.
+        # Each package's document about itself, to be kept with the state.
         self.documents: dict[str, Any] = {}
 
     def begin(self, partly: str | None, builds_models: bool = True) -> None:
-        """Make sure that this run may build, and clear away what dead runs left.
+        """Check that this run may build, and clear away the leftovers of dead runs.
 
-        `partly` names the option by which the run reads only some rows, if any.
+        partly         the option that limits the run to some rows, if any
+        builds_models  whether the run builds models, not seeds alone
         """
         refuse_other_settings(self.adapter)
         check_catalogs(self.adapter)
@@ -209,15 +212,15 @@ class Run:
             raise
 
     def note_rows(self, schema: str, rows: str) -> None:
-        """Note whether the versions of a schema hold some of the rows or all."""
+        """Note whether a schema's versions hold all rows or only some."""
         if schema_properties(self.adapter, schema).get("rows") != rows:
             set_schema_property(self.adapter, schema, "rows", rows)
 
     def refuse_some_rows_over_all(self, partly: str | None) -> None:
-        """Raise if a run that reads only some rows would publish over all of them."""
+        """Raise if a run with only some rows would publish them over all rows."""
         if not partly:
             return
-        # Seeds are read whole, whatever the option.
+        # A schema of seeds alone never stands in the way: no option limits seeds.
         of_some = {
             store + SUFFIX: store not in self.model_schemas
             or schema_properties(self.adapter, store + SUFFIX).get("rows") == "some"
@@ -225,8 +228,8 @@ class Run:
         }
         for schema in self.model_schemas:
             for name, told in definitions(self.adapter, schema).items():
-                # A schema may be another target's as well, so what counts is which
-                # versions a relation reads; of one that reads none, all that is stored.
+                # Several targets may share a schema, so the versions that a relation
+                # reads decide. If it reads none, all schemas of versions decide.
                 read = {version.split(".")[0] for version in versions_read(told)}
                 shows_some = bool(read or of_some) and all(
                     of_some.get(place) for place in read or of_some
@@ -243,9 +246,9 @@ class Run:
                     )
 
     def refuse_what_other_targets_show(self) -> None:
-        """Raise if a model's view shows what another target has published.
+        """Raise if a model's view shows versions that a different target has published.
 
-        A run without a target, as of an older package, refuses nothing.
+        A run without a target, begun by an older package, refuses nothing.
         """
         if not self.target:
             return
@@ -261,14 +264,15 @@ class Run:
                 )
 
     def shown_of_other_stores(self) -> Iterator[tuple[str, str]]:
-        """Yield the models' views that show versions of other stores, and whose.
+        """Yield the models' views that show versions of foreign stores, with the store.
 
-        A schema may be called the same whatever the target. One that holds models'
-        versions too is shared with them; what its views show of others is not.
+        A store is a schema of versions, and the stores of this run are not foreign. A
+        schema of models may have the same name for every target: the targets share it
+        and its store.
         """
         existing, targets = None, self.noted("target")
         for schema in self.model_schemas:
-            # What this very target has published last shows nothing of another's.
+            # This target published last here, so no view shows a foreign version.
             if targets.get(schema + SUFFIX) == self.target:
                 continue
             for name, told in definitions(self.adapter, schema).items():
@@ -276,15 +280,17 @@ class Run:
                 if f"{schema}.{name}" not in self.models:
                     continue
                 existing = existing or existing_schemas(self.adapter)
-                # Seeds alone may be several targets'.
+                # The stores of seeds are this run's too: several targets may share
+                # them.
                 for store in sorted((read & existing) - set(self.version_schemas)):
                     yield f"{schema}.{name}", store
 
     def claim_schemas(self) -> None:
-        """Claim the schemas of the models for this project, or raise if one is not its.
+        """Claim the models' schemas of versions for this project and target.
 
-        That of the sample's raw tables is nobody's, unless a project has models there.
-        A run without a project, as of an older package, claims none.
+        Raises DbtRuntimeError if a schema belongs to a different project. A schema with
+        the sample's raw tables alone belongs to nobody. A run without a project, begun
+        by an older package, claims none.
         """
         if not self.project:
             return
@@ -310,9 +316,10 @@ class Run:
                 set_schema_property(self.adapter, schema, "target", value)
 
     def noted(self, name: str, with_present: bool = False) -> dict[str, str | None]:
-        """Return what runs have noted with each schema of this project's versions.
+        """Return the note `name` of each schema of this project's versions.
 
-        With `with_present`, of past states also with those of the present.
+        With `with_present`, a past state's schema is returned together with the schema
+        of the present state.
         """
         schemas = list(self.own_schemas)
         if with_present:
@@ -322,12 +329,12 @@ class Run:
         return {schema: noted_with(self.adapter, schema, name) for schema in schemas}
 
     def remember_schemas(self) -> None:
-        """Note which schemas may have views that name these versions."""
+        """Note the schemas whose views may name these versions."""
         for schema in self.version_schemas:
             known = self.read_from(schema)
             names = sorted({*known, *self.schemas} & existing_schemas(self.adapter))
             if names != sorted(known):
-                # While it was suspended, another run may have noted more.
+                # A later run may have noted more while this run was suspended.
                 self.lock.check()
                 value = encoded(" ".join(names))
                 set_schema_property(self.adapter, schema, "read_from", value)
@@ -337,7 +344,7 @@ class Run:
         return read_from(self.adapter, schema)
 
     def load_definitions(self) -> None:
-        """Ask for every view of every schema that may name a version."""
+        """Load the views of every schema whose views may name a version."""
         existing = existing_schemas(self.adapter)
         readers = {
             name for schema in self.version_schemas for name in self.read_from(schema)
@@ -352,10 +359,13 @@ class Run:
     def drop_unnamed_versions(self, graph: dict[str, Any] | None = None) -> None:
         """Drop every version that no view names: no longer kept, or never published.
 
-        What is listed is older than what is known of the views. None is dropped if a
-        view does not show what this run has switched it to. And before each drop the
-        run asks: while it was suspended, another one may have published. With a
-        `graph` the state is written between: it names nothing that is dropped.
+        The versions are listed before the views are loaded, so a version published in
+        between is not in the list. If a view does not show the query that this run
+        switched it to, nothing is dropped. The lock is checked before each drop: a
+        later run may have published while this run was suspended.
+
+        With a `graph`, the published state is written before the drops. It names no
+        version that is dropped.
         """
         listed = {
             schema: tables_in(self.adapter, schema) for schema in self.version_schemas
@@ -374,7 +384,7 @@ class Run:
         for store, schema in zip(self.stores, self.version_schemas, strict=True):
             for name in listed[schema]:
                 view = told.get(f"{store}.{VERSION.sub('', name)}")
-                # A catalogue that does not tell a view's text can't say what it names.
+                # If the catalog hides a view's text, its versions are unknown.
                 is_told = view is None or versions_read(view)
                 if VERSION.search(name) and f"{schema}.{name}" not in named and is_told:
                     self.lock.check()
@@ -387,7 +397,8 @@ class Run:
     ) -> None:
         """Write the state, drop what is no longer kept, and let the next run begin.
 
-        `failed` are relations that dbt has told of by itself, as not published.
+        failed  the relations that dbt itself reports as not published
+        graph   dbt's graph; without it, the state is not written
         """
         for name in failed:
             self.switched.pop(name, None)
@@ -397,25 +408,27 @@ class Run:
                 self.drop_unnamed_versions(graph)
                 remove_folders(self.adapter, self.version_schemas, [self.name])
         except BaseException:
-            # Without signs of life the next run takes this one for dead, and clears
-            # away what it left.
+            # Without signs of life, the next run takes this run for dead, and clears
+            # its leftovers away.
             self.lock.ended.set()
             raise
         self.lock.release()
 
-    # What versions are read from
+    # The inputs of versions
 
     def parents(
         self, graph: dict[str, Any], node: dict[str, Any], pinned: tuple[str, ...] = ()
     ) -> Iterator[str]:
-        """Yield the versions that a node's rows come from, at any distance of views.
+        """Yield the versions behind a node's rows, through views at any depth.
 
-        Those that are `pinned` stand in the place of what is published now.
+        A relation whose version or whose inputs are unknown is yielded by its own name.
+
+        pinned  the versions that a view reads instead of the published ones
         """
         for unique_id in node["depends_on"].get("nodes", ()):
             parent = graph["nodes"].get(unique_id)
             if source := graph["sources"].get(unique_id):
-                # It may be called a source, and be what this project has published.
+                # A source may be a relation that this project publishes.
                 if version := self.published.version_of(relation_of(source)):
                     yield version
                 continue
@@ -424,20 +437,21 @@ class Run:
             relation = relation_of(parent)
             kind = parent["config"]["materialized"]
             if deferred := self.deferred(parent):
-                # What is read in another schema is not known here.
+                # The inputs of a relation in a different schema are unknown.
                 yield deferred
             elif kind == "view":
                 told = self.published.definitions.get(relation)
                 read = tuple(versions_read(told))
                 yield from read
                 if self.reads_another(graph, parent, relation):
-                    # It was not run since it was edited.
+                    # Not all of the view's inputs are known.
                     yield relation
                 yield from self.parents(graph, parent, read)
             elif kind == "ephemeral":
                 yield from self.parents(graph, parent, pinned)
             elif kind not in STORED:
-                # What another run has made, or what keeps older rows, says not of what.
+                # A relation of a different materialization, such as a table, does not
+                # note its inputs.
                 yield relation
             elif not names_version_of(parent, pinned):
                 yield self.published.version_of(relation) or relation
@@ -445,10 +459,10 @@ class Run:
     def reads_another(
         self, graph: dict[str, Any], node: dict[str, Any], relation: str
     ) -> bool:
-        """Say whether a view reads something else than its model, or may.
+        """Return whether a view may read something else than its model.
 
-        It may have been edited since it was run, read what can't be found out, or hold
-        values that dbt asked for while it rendered it.
+        The model was edited since its last run, the view's inputs can't be determined,
+        or the view holds values that dbt queried while it rendered the model.
         """
         told = self.published.definitions.get(relation)
         if told is None:
@@ -464,9 +478,9 @@ class Run:
         return self.judged[relation, told]
 
     def unknown_reads(self, name: str, sql: str, known: set[str]) -> set[str]:
-        """Return what a query reads that is neither known nor a version.
+        """Return the inputs of a query that are neither known nor versions.
 
-        Where that can't be found out, the query's own name.
+        If the inputs can't be determined, return the query's own name.
         """
         try:
             read = set(relations_read(name, sql))
@@ -483,12 +497,12 @@ class Run:
     def reads_of_its_own(
         self, graph: dict[str, Any], node: dict[str, Any], sql: str
     ) -> tuple[set[str], list[str]]:
-        """Return what a stored model reads that dbt knows nothing of, and versions.
+        """Return a stored model's inputs unknown to dbt, and the versions it names.
 
-        `sql` is its query as dbt sends it; of a Python model the code is read.
+        sql  the query as dbt sends it; for a Python model, its code is read instead
         """
         name = relation_of(node)
-        # Its own relation holds rows of before.
+        # The model's own relation holds the previous rows, so it counts as unknown.
         may_be_named = may_name(graph, node, False) - {node["unique_id"]}
         queries, known = [sql], relations_of(graph, may_be_named)
         known |= {
@@ -506,7 +520,7 @@ class Run:
         return set().union(*unknown), named_versions(" ".join(queries))
 
     def deferred(self, parent: dict[str, Any]) -> str | None:
-        """Return what dbt reads in another schema in a node's place, if it does."""
+        """Return the relation that `--defer` reads in a node's place; None if none."""
         relation = relation_of(parent)
         deferred = deferred_of(parent)
         if not deferred or not getattr(get_flags(), "DEFER", False):
@@ -520,16 +534,19 @@ class Run:
     def reads_of(
         self, graph: dict[str, Any], node: dict[str, Any], own: Iterable[RawRead]
     ) -> frozenset[RawRead]:
-        """Return what a node's new version is read from."""
+        """Return the raw reads of a node's new version.
+
+        own  the reads of the raw tables that the node reads itself
+        """
         return self.published.reads_of(self.parents(graph, node)) | frozenset(own)
 
     def why_no_one_state(
         self, graph: dict[str, Any], reads: frozenset[RawRead]
     ) -> str | None:
-        """Say why no moment's raw tables would give what these readings give; or None.
+        """Return why raw reads are not of one state of the raw tables, or None.
 
-        What one run has read is one state. What several have read is one if every table
-        still holds what was read of it.
+        The reads of one run are one state. The reads of several runs are one state if
+        none of the tables has changed since it was read.
         """
         noted = all(is_noted(read.run) for read in reads)
         if noted and len({read.run for read in reads}) < 2:
@@ -553,31 +570,31 @@ class Run:
         )
 
     def now(self, graph: dict[str, Any], table: str) -> RawRead | None:
-        """Return what a raw table holds now, asked once a run."""
+        """Return a raw table's state now, read once a run."""
         if table not in self.looked_up:
             self.looked_up[table] = look_up(self.adapter, graph, table)
         return self.looked_up[table]
 
 
 def is_noted(run: str) -> bool:
-    """Say whether a reading is a run's, or that of a version, which never changes."""
+    """Return whether a raw read is by a named run, or of a version, which is fixed."""
     return bool(RUN.fullmatch(run) or NAMED_VERSION.fullmatch(run))
 
 
 def is_selected(node: dict[str, Any]) -> bool:
-    """Say whether this command builds a node."""
+    """Return whether this command builds a node."""
     return node["unique_id"] in selected_resources.SELECTED_RESOURCES
 
 
 def deferred_of(node: dict[str, Any]) -> str | None:
-    """Return a node's relation in another schema, by --defer, if it has one."""
+    """Return a node's relation in the schema of `--defer`, if it is a different one."""
     deferred = (node.get("defer_relation") or {}).get("relation_name")
     is_another = deferred and deferred.lower() != relation_of(node)
     return deferred.lower() if is_another else None
 
 
 def noted_with(adapter: SparkAdapter, schema: str, name: str) -> str | None:
-    """Return what runs have noted with a schema of versions; None if nothing."""
+    """Return a note that runs left with a schema of versions; None if there is none."""
     text = decoded(schema_properties(adapter, schema).get(name, NOTHING))
     return None if text == NOTHING else text
 
@@ -588,9 +605,9 @@ def read_from(adapter: SparkAdapter, schema: str) -> list[str]:
 
 
 def note_rules(adapter: SparkAdapter, relations: list[str]) -> None:
-    """Note what the rules of all secure datasets look up, as the graph names it.
+    """Note the relations that the rules of all secure datasets look up.
 
-    Each of these depends on it, whether its own rules do or not.
+    Each secure dataset depends on all of them, even if its own rules read none.
     """
     adapter.read_by_rules = frozenset(relations)
 
@@ -604,9 +621,10 @@ def unnamed_parents(
 ) -> list[str]:
     """Return the relations that a view's model reads and its query does not name.
 
-    Their rows may stand in the query as values, asked for while dbt rendered it. Seeds
-    are not looked at: they come from no raw table. A secure dataset names nothing of
-    other datasets' rules.
+    Their rows may be in the query as values that dbt queried while it rendered the
+    model. Seeds are left out, since they come from no raw table. For a secure dataset,
+    the relations of `note_rules` are left out too: rules of further datasets may read
+    them.
     """
     versions = named_versions(text)
     is_secure = bool(node["config"].get("narrowing"))
@@ -619,7 +637,7 @@ def unnamed_parents(
             continue
         is_source = parent["resource_type"] == "source"
         kind = None if is_source else parent["config"]["materialized"]
-        # Its query stands in its place.
+        # The parent's query replaces its name.
         if kind == "ephemeral" or (kind == "view" and is_inlined):
             continue
         is_version_named = not is_source and names_version_of(parent, versions)
@@ -629,7 +647,7 @@ def unnamed_parents(
 
 
 def relations_of(graph: dict[str, Any], unique_ids: set[str]) -> set[str]:
-    """Return the relations of nodes and sources, as the parser gives their names."""
+    """Return the relations of nodes and sources, as the parser spells them."""
     return {
         relation_of(of_kind[unique_id])
         for of_kind in (graph["nodes"], graph["sources"])
@@ -638,7 +656,7 @@ def relations_of(graph: dict[str, Any], unique_ids: set[str]) -> set[str]:
 
 
 def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
-    """Say whether one of these versions is of a node's relation."""
+    """Return whether one of these versions is a version of a node's relation."""
     prefix = f"{node['schema']}{SUFFIX}.{node['alias']}__v".lower()
     return any(version.startswith(prefix) for version in versions)
 
@@ -655,7 +673,7 @@ def run_of(adapter: SparkAdapter) -> Run:
     return run
 
 
-# What macros call; `adapter` is dbt's.
+# The methods that macros call; `adapter` is dbt's.
 
 
 def begin_run(
@@ -668,17 +686,18 @@ def begin_run(
     project: str | None = None,
     target: str | None = None,
 ) -> None:
-    """Hold the lock of the schemas that this process builds, and make room.
+    """Begin a run: take the lock of its schemas, and clear away leftovers of dead runs.
 
-    A run that has begun goes on: the hooks of two projects may begin it.
+    A second call for a begun run only checks the lock: the hooks of two projects may
+    begin it. A run that only holds the lock is ended, and begun anew.
 
-    name     the run's, as the names of its versions end
-    seconds  how long a run is watched that has not ended
-    schemas  those of the project's relations
-    stores   those of them whose relations are stored as versions
+    name     the run's name: the names of its versions end with it
+    seconds  how long the lock of an unfinished run is watched
+    schemas  the schemas of the project's relations
+    stores   the schemas whose relations are stored as versions
     models   the relations of the project's models
     project  the name of the root project
-    target   the schema that the output of profiles.yml names
+    target   the schema in the output of profiles.yml
     """
     begun = getattr(adapter, "dbt_run", None)
     if begun and begun.name == name:
@@ -696,24 +715,24 @@ def begin_run(
 
 
 def make_run(adapter: SparkAdapter, name: str, seconds: float, *parts: Any) -> None:
-    """Make this process's run, in the place of one that came to no end.
+    """Make this process's run, and give up an earlier one that was not ended.
 
-    Takes what `begin_run` takes.
+    Takes the arguments of `begin_run`.
     """
-    # A project without the package has no hook that asks before.
+    # A project without the package has no hook that checks the variable.
     check_vars(adapter, {"run_lock_seconds": seconds})
     check_session(adapter)
     if before := getattr(adapter, "dbt_run", None):
-        # A run of this very process that came to no end gives no further signs.
+        # The earlier run gives no further signs of life.
         before.lock.ended.set()
     adapter.dbt_run = Run(adapter, name, seconds, *parts)
 
 
 def note_raw_schema(adapter: SparkAdapter, name: str, is_sample: bool) -> None:
-    """Note from which schema a run reads the raw tables; raise if it is not there.
+    """Note the schema from which a run reads the raw tables.
 
-    Or if a replica's rows would be replaced: a command in which the variable was
-    forgotten reads the sample.
+    Raises CompilationError if the schema does not exist, or if the sample's rows would
+    replace a replica's: a command without the variable `raw_schema` reads the sample.
     """
     run = run_of(adapter)
     catalog, _, schema = name.rpartition(".")
@@ -744,11 +763,11 @@ def note_raw_schema(adapter: SparkAdapter, name: str, is_sample: bool) -> None:
 
 
 def check_raw_schema(adapter: SparkAdapter, schemas: list[str]) -> None:
-    """Raise if a command that reads the sample asks of what a replica's rows made.
+    """Raise if a command reads the sample, and the published state is a replica's.
 
-    schemas  those of the project's models that are stored as versions
+    schemas  the schemas of the project's models that are stored as versions
     """
-    # A schema may be there that no run has published into yet.
+    # A schema that no run has published into yet has no versions.
     stores = {schema.lower() + SUFFIX for schema in schemas} & existing_schemas(adapter)
     for store in sorted(stores):
         if before := noted_with(adapter, store, "raw_schema"):
@@ -760,11 +779,12 @@ def check_raw_schema(adapter: SparkAdapter, schemas: list[str]) -> None:
 
 
 def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
-    """Say whether what follows may be published: hold the lock, as a run or as if one.
+    """Take the lock outside of a run, and return whether this process now holds it.
 
-    False where another run is building. Takes what `begin_run` takes.
+    False if a different run is building. A run that this process has begun goes on.
+    Takes the arguments of `begin_run`.
     """
-    # Of two nodes that ask at once, one begins.
+    # If two nodes call this at once, one of them begins.
     with HOLDING:
         if run := getattr(adapter, "dbt_run", None):
             run.lock.check()
@@ -774,7 +794,7 @@ def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
             adapter.dbt_run.is_held = True
             adapter.dbt_run.begin(None, builds_models=False)
         except BaseException as failure:
-            # Another node may ask, and would take it for a run that holds the lock.
+            # A further node must not find a run without the lock.
             adapter.dbt_run = None
             if isinstance(failure, RunRefused):
                 return False
@@ -783,7 +803,7 @@ def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
 
 
 def option_to_read_some_rows() -> str | None:
-    """Return the option by which this command reads none or only some of the rows."""
+    """Return the option that limits this command to some or no rows, if any."""
     flags = get_flags()
     for option in ("empty", "sample", "event_time_start", "event_time_end"):
         if getattr(flags, option.upper(), None):
@@ -803,10 +823,10 @@ def end_run(
     failed: Iterable[str] = (),
     graph: dict[str, Any] | None = None,
 ) -> dict[str, str]:
-    """Release the lock, if this process holds it; return why which views stayed.
+    """End this process's run, if any; return a message for each view that stayed.
 
-    `failed` are the relations whose nodes came to no good end. Without a `graph`
-    nothing was published, and the state stays as it was.
+    failed  the relations whose nodes did not succeed
+    graph   dbt's graph; without it nothing was published, and the state stays as it was
     """
     run = getattr(adapter, "dbt_run", None)
     if run is None:
@@ -820,18 +840,19 @@ def end_run(
 
 
 def note_document(adapter: SparkAdapter, package: str, document: Any) -> None:
-    """Keep with the published state what a package hands in about itself.
+    """Keep a package's document about itself with the published state.
 
-    Where this process holds no lock, nothing is published.
+    Without the lock, nothing is published and nothing kept.
     """
     if run := getattr(adapter, "dbt_run", None):
         run.documents[package] = plain(document)
 
 
 def leave_run(adapter: SparkAdapter) -> None:
-    """Give no further signs of a run whose command has ended without `end_run`.
+    """Give up the run of a command that has ended without `end_run`.
 
-    Its process may live on. The next run takes it for killed, and clears away.
+    The process may live on, but gives no further signs of life: the next run takes this
+    run for killed, and clears its leftovers away.
     """
     if run := getattr(adapter, "dbt_run", None):
         run.lock.ended.set()
@@ -841,9 +862,9 @@ def leave_run(adapter: SparkAdapter) -> None:
 def raw_tables_of(
     adapter: SparkAdapter, graph: dict[str, Any], relations: list[Any]
 ) -> list[dict[str, Any]]:
-    """Return the raw readings behind some stored relations, as published now.
+    """Return the raw reads behind relations, as published now.
 
-    One row for each raw table and reading: `table`; `read_at` and `newest`, in
+    Each raw table and read is one entry: `table`; `read_at` and `newest`, in
     microseconds since 1970; `read`, the `RawRead` itself.
     """
     published = published_by(adapter, graph)
@@ -855,11 +876,11 @@ def raw_tables_of(
 def changed_raw_tables(
     adapter: SparkAdapter, graph: dict[str, Any], relations: list[Any]
 ) -> list[dict[str, Any]]:
-    """Return which raw tables hold something else than some relations were read from.
+    """Return the raw reads of relations whose raw table has changed since.
 
-    What counts is each version of the relations that any view of a model reads, an
-    older one too, and of what one that is a plain view is made of. What only keeps
-    versions, as those that passed a test, shows none.
+    All versions of these relations that some view reads count, older versions too. For
+    a plain view, the versions below it count. A view without the property
+    `kept_versions` does not count: it names versions only to keep them.
     """
     published = published_by(adapter, graph)
     wanted = {f"{r.schema}{SUFFIX}.{r.identifier}".lower() for r in relations}
@@ -887,7 +908,7 @@ def changed_raw_tables(
 def made_since(
     adapter: SparkAdapter, graph: dict[str, Any], relations: list[Any]
 ) -> dict[str, list[str]]:
-    """Return what was made anew since relations were made: see `lineage.made_since`."""
+    """Return the inputs made anew since relations were made: `lineage.made_since`."""
     published = published_by(adapter, graph)
     names = names_of(relations)
     versions = {
@@ -899,14 +920,14 @@ def made_since(
 
 
 def names_of(relations: list[Any]) -> set[str]:
-    """Return relations as `relation_of` calls them."""
+    """Return the names of relations, as `relation_of` spells them."""
     return {f"{r.schema}.{r.identifier}".lower() for r in relations}
 
 
 def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
-    """Return what the metastore tells of all schemas that may name versions.
+    """Return the definitions of all views that may name versions.
 
-    Also of views that the project has no longer, and that show what they showed.
+    Views that the project no longer has are included: they still show their rows.
     """
     published = Published()
     existing = existing_schemas(adapter)
@@ -918,8 +939,8 @@ def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
     stores = {schema + SUFFIX for schema in own} & existing
     named = {name for schema in stores for name in read_from(adapter, schema)}
     for schema in sorted((own | named) & existing):
-        # By their names: Spark lists the session's temporary views too, and fails where
-        # another thread drops one meanwhile.
+        # By name: a listing of all views includes the session's temporary views, and
+        # fails if a concurrent thread drops one.
         views = [
             name
             for _, name, is_of_session, *_ in rows_of(
@@ -933,17 +954,18 @@ def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
 
 
 def views_without_model(adapter: SparkAdapter, graph: dict[str, Any]) -> list[str]:
-    """Return the views that read versions and are no relation of this project.
+    """Return the views that read versions and belong to no node of this project.
 
-    They were renamed, removed or given another schema, and go on showing the rows and
-    rights of their last run. A schema that is none of the project's may be another
-    target's: there, what counts is what reads a version of this project's models.
-    The versions that passed a test are named by a view of the project's own.
+    Their models were renamed, removed or moved to a different schema, and the views
+    still show the rows and rights of their last run. A schema outside of the project
+    may belong to a different target: a view there counts only if it reads a version of
+    this project's models. A view without the property `kept_versions` does not count:
+    it names versions only to keep them.
     """
     nodes = [node for node in graph["nodes"].values() if node.get("relation_name")]
     own = {relation_of(node) for node in nodes}
     schemas = {node["schema"].lower() for node in nodes}
-    # Seeds, as those of a sample, may be several targets'.
+    # Without seeds: several targets may share those in a sample's schema.
     stores = {
         node["schema"].lower() + SUFFIX
         for node in nodes
@@ -964,7 +986,7 @@ def views_without_model(adapter: SparkAdapter, graph: dict[str, Any]) -> list[st
 def readings_of(
     adapter: SparkAdapter, published: Published, versions: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Return the readings of raw tables that versions come from, for a macro."""
+    """Return the raw reads of versions as entries, for a macro."""
     load_readings(adapter, published, versions)
     return [
         {"table": read.table, "read_at": read.read_at, "newest": read.newest}
@@ -976,7 +998,7 @@ def readings_of(
 def load_readings(
     adapter: SparkAdapter, published: Published, versions: Iterable[str]
 ) -> None:
-    """Ask the metastore what versions were read from."""
+    """Load the raw reads of versions from the metastore."""
     names: dict[str, list[str]] = {}
     for version in versions:
         schema, name = version.split(".")
@@ -993,9 +1015,10 @@ def record_version(
     own: list[RawRead],
     sql: str | None = None,
 ) -> None:
-    """Note with a new version which raw rows it was read from.
+    """Note the raw reads of a version with it.
 
-    What its query names and dbt does not know of is of no known state.
+    An input that the query names and dbt does not know counts as a read by no known
+    run.
     """
     run = run_of(adapter)
     # A seed has no query.
@@ -1008,7 +1031,7 @@ def record_version(
         )
     texts = [re.sub(r"[\s:]", "_", name) for name in unknown]
     reads = run.reads_of(graph, node, [*own, *(RawRead(text, text) for text in texts)])
-    # A version that a view showed before is read as what it was, and dates nothing.
+    # A version that a view only keeps is read as a past state: it dates no rows.
     told = run.published.definitions.values()
     before = {version for text in told for version in versions_kept(text)}
     reads |= run.published.reads_of(set(versions) - before)
@@ -1022,15 +1045,17 @@ def record_version(
 def folders_for(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], code: str
 ) -> Folders | Buckets | None:
-    """Return the folders that a node's new version lies in; None if in one.
+    """Return the folders or buckets of a node's new version; None if it has none.
 
-    With `folders: auto`, by the rows of the version before: the first lies in one.
+    With `folders: auto`, the number of rows of the previous version decides, so the
+    first version has none. Raises CompilationError if a fixed number of folders is
+    impossible.
     """
     key, number = key_of(node), node["config"].get("folders")
     if key is None:
         return None
     if number == AUTO:
-        # Where the raw tables have too few rows, none is counted.
+        # If all raw tables have too few rows, the version's rows are not counted.
         raw = run_of(adapter).reads_of(graph, node, ())
         is_large = any(number_for(read.rows or 0) > 1 for read in raw)
         number = number_for((is_large and rows_before(adapter, node)) or 0)
@@ -1043,7 +1068,7 @@ def folders_for(
             return None
         raise CompilationError(f"'{node['name']}' has folders, which need Spark 4.")
     folders = Folders(key, number, cases_of(node))
-    # What Spark finds equal to a value of another type is written in other ways, too.
+    # For a different type, Spark takes several spellings for equal to one value.
     if folders.cases and kind_of(adapter, node, key, code) != "string":
         if node["config"]["folders"] == AUTO:
             return None
@@ -1066,9 +1091,10 @@ def folders_for(
 def buckets_for(
     adapter: SparkAdapter, node: dict[str, Any], code: str, buckets: Buckets
 ) -> Buckets | None:
-    """Return the buckets that a node's new version of Iceberg lies in.
+    """Return the buckets of a node's new version in Iceberg; None if it has none.
 
-    Raises CompilationError where it can't; with `folders: auto` it lies in none.
+    If buckets are impossible, `folders: auto` gives none, and a fixed number raises
+    CompilationError.
     """
     why_not = None
     if cases_of(node):
@@ -1083,19 +1109,20 @@ def buckets_for(
 
 
 def leaves_out_columns(adapter: SparkAdapter) -> bool:
-    """Say whether a view can leave out columns of its version: since Spark 4."""
+    """Return whether a view can leave out columns of its version: since Spark 4."""
     return not rows_of(adapter, "select version()")[0][0].startswith("3.")
 
 
 def files_for(adapter: SparkAdapter, node: dict[str, Any]) -> int | None:
-    """Return of how many files a node's new version is made; None of any number.
+    """Return the number of files of a node's new version; None if any number will do.
 
-    By the rows of the version before, and of few, where each query looks up the rows of
-    one value: opening a file takes longer than reading what one value has in it.
+    There is one file for each `ROWS_IN_A_FILE` rows of the previous version. The files
+    are few, because a query for one value takes longer to open a file than to read its
+    rows.
     """
     config = node["config"]
     columns = config.get("cluster_by")
-    # Spark repartitions by names of columns alone.
+    # Spark's hint for the number of files takes only names of columns.
     are_names = isinstance(columns, list) and all(map(NAME.fullmatch, columns))
     if not (config.get("statistics") and columns and are_names):
         return None
@@ -1104,30 +1131,30 @@ def files_for(adapter: SparkAdapter, node: dict[str, Any]) -> int | None:
 
 
 def rows_before(adapter: SparkAdapter, node: dict[str, Any]) -> int | None:
-    """Return how many rows a node's published version has; None if there is none.
+    """Return the number of rows of a node's published version; None if it has none.
 
-    What the next one has is known only when it is written.
+    It stands for the number of the next version, which is known only after the write.
     """
     version = run_of(adapter).published.version_of(relation_of(node))
     return None if version is None else rows_in(adapter, version)
 
 
 def rows_in(adapter: SparkAdapter, version: str) -> int:
-    """Return how many rows a version has, as Spark counts them."""
+    """Return the number of rows of a version, counted by Spark."""
     return int(rows_of(adapter, f"select count(*) from {version}")[0][0])
 
 
 def has_whole_key(
     adapter: SparkAdapter, node: dict[str, Any], key: str, code: str
 ) -> bool:
-    """Say whether a key is a whole number, of which there is a remainder."""
+    """Return whether a key is a whole number, so that it has a remainder."""
     return kind_of(adapter, node, key, code) in WHOLE_TYPES
 
 
 def kind_of(adapter: SparkAdapter, node: dict[str, Any], column: str, code: str) -> str:
-    """Return the type of a column that a node's query gives.
+    """Return the type of a column of a node's query.
 
-    Of a Python model as its documentation says.
+    For a Python model, return the documented type.
     """
     if node.get("language") == "python":
         return (node["columns"].get(column, {}).get("data_type") or "").lower()
@@ -1136,9 +1163,10 @@ def kind_of(adapter: SparkAdapter, node: dict[str, Any], column: str, code: str)
 
 
 def definition_of(adapter: SparkAdapter, relation: Any) -> str | None:
-    """Return what the metastore tells of a relation; raise if it is not this project's.
+    """Return a relation's definition in the metastore; None if it does not exist.
 
-    A relation that something else made is neither replaced nor altered.
+    Raises CompilationError if this project did not make the relation: it is neither
+    replaced nor altered.
     """
     name = relation.identifier.lower()
     told = definitions(adapter, relation.schema, name).get(name)
@@ -1154,12 +1182,12 @@ def definition_of(adapter: SparkAdapter, relation: Any) -> str | None:
 def begin_switch(
     adapter: SparkAdapter, relation: Any, query: str, kept: list[str]
 ) -> str:
-    """Note what a view reads from now on; raise if this run may not switch it.
+    """Note the query that a view shows from now on; raise if this run lost its lock.
 
-    Return the value of the view's property `kept_versions`.
+    Returns the value of the view's property `kept_versions`.
     """
     run = run_of(adapter)
-    # First: over a server it takes a second, in which this run may lose its lock.
+    # Before the check: over a server, this takes a second, and the lock may be lost.
     set_for_views(adapter)
     run.lock.check()
     run.state.begin()
@@ -1173,7 +1201,7 @@ def begin_switch(
 
 
 def note_switch(adapter: SparkAdapter, relation: Any, query: str) -> None:
-    """Note what a readers' view was switched to, which is read back at the end."""
+    """Note the new query of a readers' view, which the end of the run checks."""
     name = f"{relation.schema}.{relation.identifier}".lower()
     adapter.dbt_run.switched[name] = query
 
@@ -1184,12 +1212,12 @@ def check_lock(adapter: SparkAdapter) -> None:
 
 
 def tell_of_lost_lock(adapter: SparkAdapter, failure: DbtRuntimeError) -> None:
-    """Raise what is behind a statement's failure, if this run has lost its lock.
+    """Raise RunLost if a statement failed because this run has lost its lock.
 
-    Another run drops the version that it was writing.
+    The later run drops the version that this run is writing.
     """
     lock = getattr(getattr(adapter, "dbt_run", None), "lock", None)
-    # Where the lock itself asks, it tells of its own failures.
+    # While the lock is being checked, it reports its own failures.
     if "NOT_FOUND" not in str(failure) or lock is None or lock.asking.locked():
         return
     try:
@@ -1205,17 +1233,22 @@ def pin_versions(
     sql: str,
     old: Mapping[str, OldVersion] | None = None,
 ) -> dict[str, Any]:
-    """Put versions in the place of the published relations that a view's query names.
+    """Replace the published relations that a view's query names by their versions.
 
-    Returns `sql`; `why_not`, why the view may not be switched to it, or none;
-    `is_pinned`, whether it reads versions; and `read`, the versions that would have to
-    be of one state, if that is why not. A view with `reads_latest` reads its parents by
-    their published names, and a parent with it is read so by all. With `inline_views`
-    the queries of the views that it names stand in their place, so that these don't
-    change under it.
+    Returns a dictionary:
 
-    old  by relation, the versions that stand in the place of what is published now,
-         where the view is narrowed
+    sql        the query with versions
+    why_not    why the view must not switch to it; None if it may
+    is_pinned  whether the query reads versions
+    read       the versions that must be of one state; None if that was not checked
+
+    A view with `reads_latest` keeps the published names of its parents. Any view keeps
+    the name of a parent with `reads_latest`: see `is_latest`. With `inline_views`, the
+    queries of the views that the query names are part of it, so that a later change of
+    a view changes nothing here.
+
+    old  the versions to read instead of the published ones, by relation, if the view is
+         narrowed
     """
     is_narrowed, old = old is not None, old or {}
     is_inlined = bool(node["config"].get("inline_views"))
@@ -1254,12 +1287,12 @@ def pinned(
     read: list[str] | None = None,
     is_pinned: bool = True,
 ) -> dict[str, Any]:
-    """Return what `pin_versions` returns."""
+    """Return a result of `pin_versions`."""
     return {"sql": sql, "why_not": why_not, "is_pinned": is_pinned, "read": read}
 
 
 def deferred_in(graph: dict[str, Any], sql: str, is_inlined: bool) -> str | None:
-    """Return a relation of another schema that a query reads by --defer."""
+    """Return a relation that a query reads by `--defer`; None if there is none."""
     for parent in graph["nodes"].values():
         deferred = deferred_of(parent)
         is_pinned = is_inlined or parent["config"]["materialized"] in STORED
@@ -1277,15 +1310,15 @@ def with_versions(
 ) -> tuple[str, list[str]]:
     """Return a query with versions for published relations, and the versions it reads.
 
-    A seed's version is not among these, unless the query names it: it is no reading of
-    raw tables, but for the sample's seeds, which staging reads.
+    A seed's version is left out of the list unless the query itself names it: seeds
+    read no raw table. The sample's seeds are raw tables, but only staging reads them.
     """
     published = run_of(adapter).published
     is_inlined = bool(node["config"].get("inline_views"))
     read: list[str] = versions_read(sql)
     for parent in graph["nodes"].values():
         name = parent.get("relation_name")
-        # An analysis bears the config of a model, and has no relation.
+        # An analysis has the config of a model, and no relation.
         if not name or parent["config"]["materialized"] not in STORED:
             continue
         if is_latest(parent, is_inlined) or not names(sql, name):
@@ -1307,7 +1340,7 @@ def with_versions(
             rows = in_time.published_rows(version)
             sql = with_queries(node["name"], sql, {name.lower()}, lambda _, r=rows: r)
         sql = replaced(sql, name, version)
-    # Of the views that stand in its place.
+    # The versions in the queries of inlined views.
     for version in versions_read(sql):
         if relation_of_version(version) in old:
             sql = replaced(sql, version, old[relation_of_version(version)].version)
@@ -1316,9 +1349,9 @@ def with_versions(
 
 
 def refuse_without_time(graph: dict[str, Any], node: dict[str, Any], sql: str) -> None:
-    """Raise if a query shows rows that hold for a time, and not by the time.
+    """Raise if a query would show rows that hold for a time without checking the time.
 
-    They were published before a time was declared of them.
+    Their version was published before the node had the setting `in_time`.
     """
     nodes = graph["nodes"]
     for parent in nodes.values():
@@ -1333,9 +1366,10 @@ def refuse_without_time(graph: dict[str, Any], node: dict[str, Any], sql: str) -
 
 
 def is_latest(node: dict[str, Any], is_inlined: bool) -> bool:
-    """Say whether what a node publishes is read as it is latest.
+    """Return whether a node is read by its published name, as `reads_latest` asks.
 
-    By a view of one state only a seed's, which comes from no raw table.
+    A view with `inline_views` is of one state, so it reads only seeds by this name:
+    they come from no raw table.
     """
     of_raw = node["resource_type"] != "seed"
     return bool(node["config"].get("reads_latest")) and not (is_inlined and of_raw)
@@ -1348,11 +1382,10 @@ def with_inlined_views(
     sql: str,
     is_narrowed: bool = False,
 ) -> str:
-    """Put the queries of views in the place of the views that a node's query reads.
+    """Replace the views that a node's query reads by their queries, at any depth.
 
-    A query that stands there now may read views itself, until none does. Where the
-    result is narrowed to what was shown before, so is what it reads: there it is the
-    query of now.
+    is_narrowed  whether the node is being narrowed: narrowed views that it reads are
+                 then replaced by their current query alone
     """
 
     def text_of(view: str) -> str:
@@ -1369,7 +1402,7 @@ def with_inlined_views(
         and other["config"]["materialized"] == "view"
         and other.get("relation_name")
     }
-    # As deep as there are views.
+    # Views are nested at most as deep as there are views.
     for _ in views:
         if not any(names(sql, view) for view in views):
             break
@@ -1385,8 +1418,8 @@ def with_inlined_views(
 
 
 def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
-    """Return the query of a view as the metastore has it; None if it is no view."""
-    # After the columns, one of which may be called so.
+    """Return a view's query in the metastore; None if the relation is no view."""
+    # Backwards: the columns come first, and a column may have this name.
     for row in reversed(rows_of(adapter, f"describe extended {view}")):
         if row[0] == "View Text":
             return without_its_catalog(adapter, row[1])
@@ -1394,19 +1427,16 @@ def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
 
 
 def shows_public_rows(adapter: SparkAdapter, relation: Any) -> bool | None:
-    """Say whether a secure dataset, as it is published, has rows for everyone.
-
-    None where the metastore does not tell.
-    """
+    """Return whether a secure dataset shows rows to everyone; None if unknown."""
     return shows_rows_of_nobody(text_of_view(adapter, str(relation)))
 
 
 def refuse_what_changes(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], sql: str
 ) -> None:
-    """Raise if a view of one state reads what is no version.
+    """Raise if a view of one state reads anything but versions.
 
-    What is meant to be read as it is now is called so, by `reads_latest`.
+    Seeds with `reads_latest` are allowed. Functions that may read tables are not.
     """
     latest = {
         relation_of(parent)
@@ -1430,7 +1460,7 @@ def refuse_what_changes(
 
 
 def stay(adapter: SparkAdapter, relation: Any, node: dict[str, Any], why: str) -> None:
-    """Leave a view as it was and note why; raise if there is none yet."""
+    """Leave a view as it is and note why; raise if it does not exist yet."""
     name = node["name"]
     if definition_of(adapter, relation) is None:
         raise CompilationError(f"'{name}' is not created: {why}. Run '+{name}'.")
@@ -1444,8 +1474,8 @@ def versions_before(
 ) -> list[str]:
     """Return the versions that stay when a view is switched.
 
-    Of a stored relation as many as are left of `to_keep` beside the new one; of another
-    view, which has none of its own, those that it read.
+    A stored relation keeps the newest `to_keep - 1` versions, besides the new one. A
+    plain view has no versions of its own: the versions that it read stay.
     """
     read = versions_read(definition)
     if to_keep is None:
@@ -1456,10 +1486,10 @@ def versions_before(
 def version_before(
     adapter: SparkAdapter, schema: str, identifier: str
 ) -> dict[str, str] | None:
-    """Return the version that a view showed before this one, and when it was replaced.
+    """Return a view's previous version, and when the run of the present one began.
 
-    None without one, or where it can't be compared: it has other columns, or its rows
-    come from other raw tables.
+    None if there is none, or if the two can't be compared, since their columns or their
+    raw tables differ.
     """
     name = identifier.lower()
     told = definitions(adapter, schema, name).get(name)
@@ -1483,16 +1513,16 @@ def version_before(
 
 
 def read_by(adapter: SparkAdapter, definition: str | None) -> list[str]:
-    """Return the versions that a text names and reads, for macros."""
+    """Return the versions that a view's definition reads, for macros."""
     return versions_read(definition)
 
 
 def in_time_of(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], as_of: Any
 ) -> InTime | None:
-    """Return how the view of a node shows its rows; None where they hold always.
+    """Return how a node's view checks the time of its rows; None if they always hold.
 
-    as_of  the moment of a past state, if it is one
+    as_of  the moment of a past state; None for the present
     """
     if not holds_in_time(graph["nodes"], node):
         return None
@@ -1513,7 +1543,7 @@ def in_time_of(
 def whole_versions(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
 ) -> dict[str, str]:
-    """Return the versions that a node reads whole, whatever holds now, by relation."""
+    """Return the versions that a node reads with the rows of all times, by relation."""
     if not node["config"].get("in_time"):
         return {}
     published, found = run_of(adapter).published, {}
