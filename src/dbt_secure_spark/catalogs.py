@@ -1,10 +1,10 @@
-"""Find the catalogs of a project: of its views, and of the versions that they read.
+"""Find the catalogs of a project's views and of the versions that the views read.
 
-Both are in the session's catalog, unless the profile names a `versions_catalog`, whose
-tables are Iceberg's. Other modules name a version by schema and table: the catalog is
-put before it where a statement is sent, and taken away where a view's text is read. The
-schema of the versions is in both catalogs: in the session's it has the locks, and what
-runs note.
+Both are in the session's catalog, unless the profile names a `versions_catalog`, which
+stores tables in Iceberg. In all modules but this one, a version's name is its schema
+and table: the catalog is added when a statement is sent, and removed when a view's text
+is read. The schema of the versions exists in both catalogs: in the session's catalog it
+has the locks and the notes of runs.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from dbt_secure_spark.versions import (
 
 NAME = re.compile(r"\w+")
 ICEBERG = "iceberg"
-# A version in a view's text, and the catalog before it.
+# A version in a view's text, and the catalog in front of it.
 WITH_CATALOG = re.compile(
     rf"(?:(?P<catalog>`(?:[^`]|``)*`|\w+)\.)?(?P<version>{NAMED_VERSION.pattern})", re.I
 )
 
 
 def catalog_of(adapter: SparkAdapter) -> str:
-    """Return the catalog in which this project's names are looked up, for SQL."""
+    """Return the session's catalog, which has this project's relations, for SQL."""
     known = getattr(adapter, "own_catalog", None)
     if known is None:
         ((known,),) = rows_of(adapter, "select current_catalog()")
-        # Where it is called by other letters, it is quoted.
+        # A name with special characters is quoted.
         if not NAME.fullmatch(known):
             known = f"`{known.replace('`', '``')}`"
         adapter.own_catalog = known
@@ -54,10 +54,10 @@ def catalog_of(adapter: SparkAdapter) -> str:
 
 
 def with_catalog(adapter: SparkAdapter, relation: str) -> str:
-    """Return a relation's name with its catalog; one of three parts has it already.
+    """Return a relation's name with its catalog; a name of three parts is unchanged.
 
-    As for a view's query: whoever reads what names the relation may have a catalog
-    that is called as the schema is.
+    The readers of the name may have a catalog with the schema's name: see
+    `in_its_catalog`.
     """
     name = str(relation)
     if len(PART_OF_NAME.findall(name)) > 2:
@@ -66,16 +66,16 @@ def with_catalog(adapter: SparkAdapter, relation: str) -> str:
 
 
 def table_of(adapter: SparkAdapter, version: Any) -> str:
-    """Return a version's name for code that is no statement of dbt's."""
+    """Return a version's name with its catalog, for code outside of dbt's SQL."""
     catalog = versions_catalog(adapter)
     return f"{catalog}.{version}" if catalog else str(version)
 
 
 def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> str:
-    """Name the catalog of what a view reads and calls: its readers may have others.
+    """Add the catalogs to the names of relations and functions in a view's query.
 
-    A session that calls a catalog as a schema is called reads that one's tables by the
-    schema's name, and looks for functions there, in views too.
+    A reader's session may have a catalog with the name of the schema. Without the
+    addition, Spark would read the tables and functions of that catalog, in views too.
     """
     relations = {
         relation_of(node)
@@ -85,30 +85,30 @@ def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> 
     if catalog := versions_catalog(adapter):
         query = in_catalog_of_versions(query, catalog)
     patterns = [NAMED_VERSION.pattern, *map(re.escape, sorted(relations - {""}))]
-    # What else stands before a function's name is no schema, as in `builtin.abs(1)`.
+    # Only schemas: the first part of `builtin.abs(1)` is none.
     schemas = schemas_of_functions(query)
     schemas = schemas and schemas & existing_schemas(adapter)
     return in_catalog(query, "|".join(patterns), catalog_of(adapter), schemas)
 
 
 def without_its_catalog(adapter: SparkAdapter, text: str) -> str:
-    """Return a view's text without the catalogs that `in_its_catalog` has put there."""
+    """Remove the catalogs from a view's text that `in_its_catalog` has added."""
     text = without_catalog(text, catalog_of(adapter))
     if catalog := versions_catalog(adapter):
         text = without_catalog(text, catalog, NAMED_VERSION.pattern)
     return text
 
 
-# What is refused before anything is written
+# The checks before anything is written
 
 
 def check_file_formats(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
-    """Raise if a version would be of a format that its catalog does not store.
+    """Raise if a version's file format is not one that its catalog stores.
 
     Unity Catalog's managed tables are Delta or Iceberg.
     """
     catalog = versions_catalog(adapter)
-    # A seed that names no format is stored as Parquet.
+    # A seed without a format is stored as Parquet.
     formats = {
         node["name"]: str(node["config"].get("file_format") or "parquet").lower()
         for node in graph["nodes"].values()
@@ -137,16 +137,16 @@ def check_file_formats(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
 
 
 def _told(formats: Mapping[str, str], is_meant: Callable[[str], bool]) -> str:
-    """Name the first node whose format is meant, and the number of the others."""
+    """Return the first node with a matching format, and the number of further ones."""
     found = sorted(name for name, kind in formats.items() if is_meant(kind))
     more = f" and {len(found) - 1} more" if found[1:] else ""
     return f"'{found[0]}'{more}" if found else ""
 
 
 def check_catalogs(adapter: SparkAdapter) -> None:
-    """Raise if the views' catalog can't switch views, or the versions' is not there."""
+    """Raise if the views' catalog can't switch views, or the versions' is missing."""
     if adapter.config.credentials.method in OF_DATABRICKS:
-        # It refuses settings that it does not know, and its catalog is its own.
+        # Databricks refuses to show unknown settings, and has its own catalog.
         return
     own = catalog_of(adapter)
     if ICEBERG in _class_of(adapter, own.strip("`")).lower():
@@ -173,7 +173,7 @@ def check_catalogs(adapter: SparkAdapter) -> None:
 
 
 def _class_of(adapter: SparkAdapter, catalog: str) -> str:
-    """Return the class of a catalog as the session has it; empty if it names none."""
+    """Return the class of a catalog in the session's settings; empty if none."""
     told = [row[1] for row in rows_of(adapter, f"set spark.sql.catalog.{catalog}")]
     return "" if told == ["<undefined>"] else str(told[0])
 
@@ -181,11 +181,12 @@ def _class_of(adapter: SparkAdapter, catalog: str) -> str:
 def refuse_versions_elsewhere(
     adapter: SparkAdapter, definitions: Mapping[str, str], stores: Iterable[str]
 ) -> None:
-    """Raise if views read versions of these schemas in another catalog than this run's.
+    """Raise if views read versions of these schemas, but not in this run's catalog.
 
-    Versions are known by schema and table, and would be looked for where they are not.
+    A version is identified by schema and table, so this run would look for it in its
+    own catalog.
 
-    definitions  what the metastore tells of the views
+    definitions  the views' definitions in the metastore
     stores       the schemas of the versions
     """
     own = {None, catalog_of(adapter).strip("`").lower()}

@@ -1,12 +1,14 @@
-"""Versions in folders by the remainder of a key: a query reads those of its keys.
+"""Store a large version in folders, so that a query reads only its keys' folders.
 
-Plain Spark skips no file of a table for the keys that a join finds while it runs, but
-whole folders: those of a column that the table is partitioned by. So a large version
-has one more column, the remainder of its key. It is no column of the relation: the
-view of its name leaves it out, and a query that joins the key joins the remainder too.
+If a join finds its keys at run time, Spark can skip no single files of a table, only
+partitions. So a large version is partitioned by an additional column: the remainder of
+its key. The relation's view leaves this column out, and a query that joins the key also
+joins the remainder.
 
-Where the value of a column decides by which key a row is joined, the remainder is of
-that key, and each value has folders of its own.
+With `folders_by`, the value of a column decides the key that a row is joined by. The
+folder depends on this key, and each value has its own folders.
+
+A version in Iceberg has buckets instead.
 """
 
 from __future__ import annotations
@@ -25,32 +27,32 @@ from dbt_secure_spark.versions import NAMED_VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# How many folders, by the rows that there are at least: with fewer rows, opening many
-# files costs more than it spares.
+# The number of folders, by the least number of rows. With fewer rows, opening many
+# files costs more than it saves.
 NUMBERS = {20_000_000: 256, 5_000_000: 64}
 AUTO = "auto"
-# A key of another type has no remainder.
+# Only keys of these types have a remainder.
 WHOLE_TYPES = ("bigint", "int", "smallint", "tinyint")
 LEFT_OUT = re.compile(
     r"select \* except \(`(?P<key>\w+)__mod_(?P<number>\d+)`\) from (?:[^\s.]+\.)?"
     + NAMED_VERSION.pattern.removeprefix(r"\b")
 )
-# Opening more files than this takes longer than reading what is in them.
+# Opening more files takes longer than reading them.
 MOST = 4_096
 NAME = re.compile(r"\w+")
-# A value of these is one text, however it is written.
+# In SQL, a text of these characters has one spelling.
 PLAIN_TEXT = re.compile(r"[A-Za-z0-9 _.-]+")
-# What lays a version's files out in another way.
+# Settings that lay out a version's files differently.
 OTHER_LAYOUTS = ("partition_by", "clustered_by")
 
 
 @dataclass(frozen=True)
 class Folders:
-    """A version's folders: a row lies in that of the remainder of its key.
+    """A version's folders: the remainder of a row's key is its folder.
 
-    With cases, `key` is the column whose value says of which key: pairs of a value and
-    that key's column. Each has as many folders; what is of no case, or has no key, has
-    one more.
+    With cases, the value of the column `key` decides which key counts: a case is a pair
+    of a value and the key's column. Each case has `number` folders. One more folder has
+    the rows without a case, or without a key.
     """
 
     key: str
@@ -61,17 +63,17 @@ class Folders:
 
     @property
     def column(self) -> str:
-        """The column by which the version is partitioned."""
+        """The column that partitions the version."""
         return f"{named_by(self.key, self.cases)}__mod_{self.number}"
 
     @property
     def keys(self) -> list[str]:
-        """The columns of which there must be a remainder."""
+        """The columns that must have a remainder."""
         return [key for _, key in self.cases] or [self.key]
 
     @property
     def of_row(self) -> str:
-        """SQL for the folder that a row lies in, by its own columns."""
+        """SQL for the folder of a row, from the row's own columns."""
         if not self.cases:
             return self.of(f"`{self.key}`")
         cases = " ".join(
@@ -82,19 +84,20 @@ class Folders:
 
     @property
     def last(self) -> int:
-        """The folder of the rows that are of no case."""
+        """The folder of the rows without a case or a key."""
         return len(self.cases) * self.number
 
     def of(self, value: str, case: int = 0) -> str:
-        """Return SQL for the folder of a value of the key, in a case."""
+        """Return SQL for the folder of a key's value, in a case."""
         remainder = f"pmod(cast({value} as bigint), {self.number})"
         return f"{case * self.number} + {remainder}" if case else remainder
 
     def match(self, alias: str, other: str, case: int = 0) -> str:
-        """Return what a join by the key, to another column, says of the folder.
+        """Return the condition on the folder for a join of the key with a column.
 
-        Nothing where that is no whole number: what equals the key may have another
-        remainder then. Spark knows the type before it plans, and leaves one of the two.
+        If the column is no whole number, the condition limits nothing: an equal value
+        may have a different remainder then. Spark knows the type when it plans, and
+        keeps only one part of the condition.
         """
         kinds = ", ".join(f"'{kind}'" for kind in WHOLE_TYPES)
         return (
@@ -103,9 +106,9 @@ class Folders:
         )
 
     def places(self, read: PlainRead) -> list[tuple[int, str]]:
-        """Return where a query that reads a version says of the folder what.
+        """Return the conditions on the folder that a read allows, with their places.
 
-        Nothing where the query does not say enough.
+        Empty if the read does not determine the folders.
         """
         case, key = 0, self.key
         if self.cases:
@@ -125,17 +128,16 @@ class Folders:
         ]
 
     def published_rows(self, version: str) -> str:
-        """Return the query of the rows as they are published: without the folder."""
+        """Return the query of the published rows, without the folders' column."""
         return f"select * except (`{self.column}`) from {version}"
 
     @classmethod
     def read(
         cls, definition: str | None, cases: tuple[tuple[str, str], ...] = ()
     ) -> Folders | None:
-        """Return the folders of the version that a view reads, as it is told.
+        """Return the folders of the version in a view's definition; None without any.
 
-        cases  those of the node as it is now: the version may be made by others, and
-               is then read whole
+        cases  the node's present cases; a version with different cases is read whole
         """
         found = LEFT_OUT.search(definition or "")
         if not found:
@@ -149,12 +151,12 @@ class Folders:
 
 @dataclass(frozen=True)
 class Buckets:
-    """A version of Iceberg, in buckets by a hash of its key.
+    """The buckets of a version in Iceberg, by a hash of its key.
 
-    They are no column of the version: its view shows it whole, and Iceberg skips the
-    buckets of the keys that a query does not ask for.
+    The version has no column for them: its view shows the whole version, and Iceberg
+    skips the buckets that a query does not need.
 
-    catalog  the version's
+    catalog  the version's catalog
     """
 
     key: str
@@ -165,29 +167,29 @@ class Buckets:
 
     @property
     def clause(self) -> str:
-        """SQL for what the version is partitioned by."""
+        """SQL for the version's partitioning."""
         return f"bucket({self.number}, `{self.key}`)"
 
     @property
     def of_row(self) -> str:
-        """SQL for the bucket that a row lies in."""
+        """SQL for the bucket of a row."""
         return f"{self.catalog}.system.{self.clause}"
 
     @property
     def properties(self) -> dict[str, str]:
-        """The properties of a version whose rows are sorted before it is written."""
+        """The properties of a version whose rows are sorted before they are written."""
         return {
             "write.distribution-mode": "none",
             "write.spark.fanout.enabled": "true",
         }
 
     def published_rows(self, version: str) -> str:
-        """Return the query of the rows as they are published."""
+        """Return the query of the published rows."""
         return f"select * from {version}"
 
 
 def named_by(key: str, cases: tuple[tuple[str, str], ...]) -> str:
-    """Return what the column of the folders is named by: the key, and which cases."""
+    """Return how the name of the folders' column begins: with the key and the cases."""
     if not cases:
         return key
     digest = sha256(json.dumps(cases).encode()).hexdigest()
@@ -195,9 +197,9 @@ def named_by(key: str, cases: tuple[tuple[str, str], ...]) -> str:
 
 
 def key_of(node: dict[str, Any]) -> str | None:
-    """Return the column that a node's folders are made of; None if there is none.
+    """Return the column that decides a node's folders; None if it has no folders.
 
-    Raises CompilationError where its setting `folders` can't be followed.
+    Raises CompilationError if the setting `folders` is invalid.
     """
     name, config = node["name"], node["config"]
     setting, columns = config.get("folders"), config.get("cluster_by")
@@ -228,9 +230,9 @@ def key_of(node: dict[str, Any]) -> str | None:
 
 
 def cases_of(node: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return by which key the folders of a node are, by the value of its first column.
+    """Return the keys of a node's folders, by the value of its first column.
 
-    Raises CompilationError where its setting `folders_by` can't be followed.
+    Raises CompilationError if the setting `folders_by` is invalid.
     """
     cases = node["config"].get("folders_by")
     if cases is None:
@@ -254,17 +256,17 @@ def cases_of(node: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def number_for(rows: int) -> int:
-    """Return how many folders so many rows lie in."""
+    """Return the number of folders for a number of rows."""
     return next((number for least, number in NUMBERS.items() if rows >= least), 1)
 
 
 def with_folders(
     node_name: str, sql: str, relation: str, version: str, folders: Folders
 ) -> str:
-    """Let a query that reads a relation read of its version what the keys ask for.
+    """Let a query read only the folders that it needs of a relation's version.
 
-    Wherever that is not plain, the column of the folders is left out first, and the
-    version is read whole.
+    Conditions on the folder are inserted. If not all reads of the relation allow one,
+    the query reads the whole version, without the folders' column.
     """
     reads = plain_reads(node_name, sql, relation, folders.column)
     places = [folders.places(read) for read in reads]
@@ -277,7 +279,7 @@ def with_folders(
 
 
 def _inserted(sql: str, texts: Iterable[tuple[int, str]]) -> str:
-    """Put texts into a query, each at its place."""
+    """Insert texts into a query, each at its place."""
     for place, text in sorted(texts, reverse=True):
         sql = sql[:place] + text + sql[place:]
     return sql

@@ -1,16 +1,22 @@
-"""A secure dataset that can't move to the new state whole: the old rows, less rights.
+"""Narrow a secure dataset that can't move to the new state whole.
 
-A run in part may publish rights of one state beside rows of another. A secure dataset
-does not switch to such a mixture. It switches to the intersection of two queries:
+A partial run may publish rights of one state beside rows of a different one. A secure
+dataset does not switch to such a mixture, but to the intersection of two queries:
 
-before  the query that it was last switched to whole: one state of the raw tables
-now     the query as its model is rendered now, over the same versions of its rows and
-        the newest versions of all that decides rights
+before  the query that it last switched to whole: one state of the raw tables
+now     the query of its model now, over the same versions of its rows and the newest
+        versions of everything that decides rights
 
-A row stays for a user to whom both give it. A value stays where both give it. Where
-they differ it is masked if one value is what the column's only mask makes of the other,
-and of itself: a mask that undoes itself would show what it hides, and so would one that
-undoes another mask of `before`. Otherwise it is null.
+A user sees a row if both queries show it to this user. Its values:
+
+- The value stays if both queries show it.
+- The masked value is shown if one value is the result of the column's mask for both.
+- Otherwise the value is null.
+
+The second case requires that `before` has no mask of the column that `now` lacks. A
+mask that undoes itself would show what it hides, and a mask that undoes a different
+mask of `before` would, too.
+
 So a revoked right and a stricter policy act at once, and nothing shows that `before`
 does not show.
 """
@@ -49,7 +55,7 @@ from dbt_secure_spark.queries import (
 from dbt_secure_spark.versions import named_versions
 
 USER = "user_id"
-# Spark compares no values of these types; or takes texts for equal that differ.
+# Spark does not compare values of these types, or takes different texts for equal.
 NOT_COMPARED = re.compile(r"\b(map<|variant\b|collate\b)")
 FOLDER = re.compile(r"\w+__mod_\d+")
 
@@ -61,9 +67,9 @@ def query_of_view(
     relation: Any,
     sql: str,
 ) -> str | None:
-    """Return the query that a view is switched to; None if it stays as it was.
+    """Return the query that a view switches to; None if the view stays as it is.
 
-    Raises CompilationError where a secure dataset can neither move nor be narrowed.
+    Raises CompilationError if a secure dataset can neither move nor be narrowed.
     """
     pinned = pin_versions(adapter, graph, node, sql)
     why_not = pinned["why_not"]
@@ -83,14 +89,15 @@ def query_of_view(
         before = whole_query(text_of_view(adapter, str(relation)), relation.identifier)
         if is_of_one_state(pinned["read"], before):
             return pinned["sql"]
-        # A rule that looks into the rows' own relations looks into those of now.
+        # A rule that looks up a relation of the rows reads its present version.
         looked_up = read_by_conditions(node["name"], pinned["sql"])
         of_rows = row_relations(graph, node) - {
             relation_of_version(version)
             for version in looked_up & {*named_versions(pinned["sql"])}
         }
         if of_rows != row_relations(graph, node, with_rights=True):
-            # Values may differ by rights too, and no value tells that it is masked.
+            # Values may differ by rights too, and a value does not show that it is
+            # masked.
             narrowing = narrowing | {"masks": {}}
         old = old_versions(adapter, of_rows, before)
         now = pin_versions(adapter, graph, node, sql, old)["sql"]
@@ -110,24 +117,25 @@ def query_of_view(
 
 
 def whole_query(text: str | None, identifier: str) -> str:
-    """Return the query that a view was last switched to whole, by its text."""
+    """Return the query that a view last switched to whole, from the view's text."""
     if text is None:
         raise DbtRuntimeError("its text is not known to the metastore")
     return parts_of_narrowed(text, identifier)[0]
 
 
 def is_of_one_state(read: list[str] | None, before: str) -> bool:
-    """Say whether versions are among those that the view was switched to whole."""
+    """Return whether the query that a view last switched to whole has all versions."""
     return read is not None and set(read) <= set(named_versions(before))
 
 
 def row_relations(
     graph: dict[str, Any], node: dict[str, Any], with_rights: bool = False
 ) -> set[str]:
-    """Return the stored relations that the rows of a secure dataset come from.
+    """Return the stored relations behind the rows of a secure dataset.
 
-    A plain view is what it reads. What decides rights too is left out, unless asked
-    for: a query reads one version of it, and a right that was revoked must not stay.
+    A plain view counts as the relations that it reads. A relation that also decides
+    rights is left out, unless `with_rights` is true: a query reads one version of it,
+    and in an old version a revoked right would stay.
     """
     of_rows, of_rights = _rows_and_rights(graph, node)
     return of_rows if with_rights else of_rows - of_rights
@@ -136,7 +144,7 @@ def row_relations(
 def _rows_and_rights(
     graph: dict[str, Any], node: dict[str, Any]
 ) -> tuple[set[str], set[str]]:
-    """Return the stored relations that rows come from, and those that decide rights."""
+    """Return the stored relations behind rows, and the relations that decide rights."""
     narrowing = node["config"].get("narrowing")
     kind = node["config"]["materialized"]
     if not narrowing and kind not in ("view", "ephemeral"):
@@ -157,7 +165,7 @@ def _rows_and_rights(
 def old_versions(
     adapter: SparkAdapter, relations: set[str], before: str
 ) -> dict[str, OldVersion]:
-    """Return the version of each relation that a query reads, if it reads one."""
+    """Return the version of each relation that a query reads in exactly one version."""
     found: dict[str, list[str]] = {}
     for version in named_versions(before):
         found.setdefault(relation_of_version(version), []).append(version)
@@ -169,7 +177,7 @@ def old_versions(
 
 
 def _published_rows(adapter: SparkAdapter, version: str) -> str:
-    """Return the query by which a version was published: without its folder."""
+    """Return the query of a version's published rows, without the folders' column."""
     columns = _columns(adapter, f"select * from {version}")
     if in_time := of_columns(columns):
         return in_time.published_rows(version)
@@ -188,7 +196,7 @@ def intersection(
     before: str,
     now: str,
 ) -> str:
-    """Return the query of what two queries of one secure dataset both show."""
+    """Return a query of the intersection of two queries of one secure dataset."""
     columns_before, columns = _columns(adapter, before), _columns(adapter, now)
     keys = [column.lower() for column in narrowing["unique_key"]]
     for column in [*keys, USER]:
@@ -213,7 +221,7 @@ def intersection(
     parts = [
         _matched(sides, masks.keys(), keys, columns_before, columns, of_nobody)
         for of_nobody in ((False, False), (False, True), (True, False), (True, True))
-        # A row that bears no user is for everyone.
+        # A row without a user is for everyone.
         if all(has or not of for has, of in zip(has_public, of_nobody, strict=True))
     ]
     query = (
@@ -222,7 +230,7 @@ def intersection(
     )
     if len(query) > LONGEST_QUERY:
         raise DbtRuntimeError("the query of both becomes too long")
-    # Whatever Spark finds wrong with it is said before anything is switched.
+    # Spark refuses an invalid query here, before anything is switched.
     _columns(adapter, query)
     return query
 
@@ -230,15 +238,15 @@ def intersection(
 def _is_compared(
     column: str, columns_before: dict[str, str], columns: dict[str, str]
 ) -> bool:
-    """Say whether values of a column are compared: of one type, and one that can be."""
+    """Return whether a column has one type in both queries, and a comparable one."""
     kind = columns.get(column, "map<")
     return columns_before.get(column) == kind and not NOT_COMPARED.search(kind)
 
 
 def _masked_alike(masks: Collection[str], before: str, now: str) -> list[str]:
-    """Return the columns for which `before` makes no value but those that `now` makes.
+    """Return the columns whose expressions in `before` are all in `now`, too.
 
-    Another mask of `before` hides the value that the mask of now may make of it.
+    A further mask of `before` may hide a value that the mask of `now` gives.
     """
     if not masks:
         return []
@@ -247,7 +255,7 @@ def _masked_alike(masks: Collection[str], before: str, now: str) -> list[str]:
 
 
 def _with_masks(part: str, masks: dict[str, str]) -> str:
-    """Return a relation with what the mask of each column makes of it beside it."""
+    """Return a relation with an additional column for the result of each mask."""
     made = [f"{mask} as {_masked(column)}" for column, mask in masks.items()]
     return f"(select {', '.join(['*', *made])} from {part})" if made else part
 
@@ -264,15 +272,16 @@ def _matched(
     columns: dict[str, str],
     of_nobody: tuple[bool, bool],
 ) -> str:
-    """Return the query of the rows that both give, to one user or to everyone.
+    """Return the query of the rows that both sides show, to one user or to everyone.
 
-    of_nobody  whether the rows of either side are those that bear no user
+    of_nobody  for each side, whether its rows without a user are taken, or its rows
+               with one
     """
     selected = []
     for column, kind in columns.items():
         name = quoted([column])
         if column == USER:
-            # That of the side on which the row is not for everyone.
+            # The user of the side whose row has one.
             value = f"{'now' if of_nobody[0] else 'before'}.{name}"
         elif column in keys:
             value = f"before.{name}"
@@ -282,7 +291,7 @@ def _matched(
             value = f"case when before.{name} <=> now.{name} then before.{name}"
             if column in masked:
                 mask = _masked(column)
-                # What the mask would change once more may be the value that it hides.
+                # A mask that changes its own result may give the hidden value.
                 value += (
                     f" when now.{name} <=> before.{mask} and now.{name} <=> now.{mask}"
                     f" then now.{name}"

@@ -1,11 +1,11 @@
-"""The published state as a file: `published.json`, beside the versions.
+"""Write the published state as a file: `published.json`, beside the versions.
 
-A run writes it after its last switch and under its lock, from the texts of the views
-that are really there. Whoever can read the warehouse can so answer questions without a
-metastore.
+A run writes it after its last switch, under its lock, from the definitions of the views
+in the metastore. With this file, a reader of the warehouse can answer questions without
+a metastore.
 
-While a run is building, `published.run.json` stands beside it. It stays if the run is
-killed: views may then show newer versions than the state names, until the next run.
+While a run is building, `published.run.json` lies beside it. If the run is killed, that
+file stays: until the next run, views may show newer versions than the state names.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 STATE = "published.json"
 BUILDING = "published.run.json"
-# The metastore is asked for so many versions at once: each name is in the pattern.
+# The number of versions in one query: the query has each name.
 AT_ONCE = 50
-# File systems in which a file appears whole when it is closed, and no rename is atomic.
+# File systems that show a file only once it is closed, and have no atomic rename.
 OBJECT_STORES = ("s3a", "s3", "gs", "wasb", "wasbs", "oss")
 SPARK_TYPES = {
     "long": "bigint",
@@ -65,23 +65,23 @@ COLUMN = re.compile(
     r" \|(?P<depth>(?:    \|)*)-- (?P<name>.*): (?P<type>[^:]*?|\w+<.*>)"
     r"(?: \((?:nullable|containsNull|valueContainsNull) = (?:true|false)\))?"
 )
-# What a file system that can't be read or written raises, this process's or Spark's.
+# The errors of a file system that can't be read or written, by Python or by Spark.
 FAILURES = (OSError, Py4JError, PySparkException)
 logger = AdapterLogger("Spark")
 
 
 class NotWritten(Exception):
-    """The state could not be written; the message says why."""
+    """The state could not be written; the message has the reason."""
 
 
-# What a relation is, by the metastore's text of it
+# Reading a relation's definition in the metastore
 
 
 def fields_of(told: str) -> dict[str, str]:
-    """Return the fields of what the metastore tells of a relation, by their names.
+    """Return the fields of a relation's definition in the metastore, by name.
 
-    A view's text has lines of its own. It is told twice in a row, which says where it
-    ends.
+    A view's text may have several lines. The definition has it twice, one directly
+    after the first, which shows where it ends.
     """
     text, view = told, None
     first, second = "\nView Text: ", "\nView Original Text: "
@@ -92,14 +92,14 @@ def fields_of(told: str) -> dict[str, str]:
         if told.startswith(f"{found}\n", after):
             view, text = found, told[:start] + told[after + len(found) :]
         end = told.find(second, end + 1)
-    # The schema is told last, and what it names may look like a field.
+    # The schema comes last, and its names may look like fields.
     head, _, schema = text.partition("\nSchema: root\n")
     fields = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
     return fields | {"Schema": schema} | ({"View Text": view} if view else {})
 
 
 def columns_of(schema: str) -> list[list[str]]:
-    """Return the columns of a schema that is told as a tree, with Spark's types."""
+    """Return the columns of a schema that is printed as a tree, with Spark's types."""
     lines = []
     for line in schema.splitlines():
         if found := COLUMN.fullmatch(line):
@@ -122,11 +122,11 @@ def _columns(
     return found, place
 
 
-# What a run writes
+# The state that a run writes
 
 
 class StateFile:
-    """The published state of the schema that a run is for, as a file."""
+    """The published state of a run's schema, as a file."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -136,14 +136,15 @@ class StateFile:
 
     @property
     def store(self) -> str | None:
-        """The schema of versions beside which the state lies; None if there is none."""
+        """The schema of versions whose folder has the state; None if there is none."""
         stores, own = self.run.own_schemas, f"{self.run.target}{SUFFIX}".lower()
         return own if own in stores else min(stores, default=None)
 
     def begin(self) -> None:
-        """Note that what readers see differs from now on from what the state says.
+        """Note that from now on the views may differ from the state.
 
-        Called before each switch. A run that switches nothing leaves the state alone.
+        Called before each switch: a run that switches nothing leaves the state as it
+        is.
         """
         with self.writing:
             if self.is_begun or self.store is None:
@@ -153,7 +154,8 @@ class StateFile:
             try:
                 self._put(self._folder(), BUILDING, began)
             except NotWritten as why:
-                # Before the first run nobody is misled.
+                # Most likely, no state could be written here either, so nobody is
+                # misled.
                 logger.debug(f"No sign of this run beside the state: {why}")
 
     def end(
@@ -162,11 +164,12 @@ class StateFile:
         documents: Mapping[str, Any],
         text_of: Callable[[str], str],
     ) -> None:
-        """Write what readers see now; warn where that can't be written.
+        """Write the present state; warn if that is not possible.
 
-        graph      what the project's relations are called and made of
-        documents  what each package hands in about itself, by its name
-        text_of    gives a query without the catalogs of what it names, as keys are
+        graph      the names and inputs of the project's relations
+        documents  each package's document about itself, by the package's name
+        text_of    removes the catalogs from a query's names: the keys of the state have
+                   none
         """
         if self.store is None:
             return
@@ -185,9 +188,9 @@ class StateFile:
             )
 
     def _take_back_if_lost(self, folder: Folder) -> None:
-        """Remove what was written if another run has taken the lock meanwhile.
+        """Remove the written state and raise RunLost if a later run has taken the lock.
 
-        A suspended process may have written over what the other one has written.
+        A run that was suspended may have overwritten the later run's state.
         """
         try:
             self.run.lock.check()
@@ -215,7 +218,7 @@ class StateFile:
         documents: Mapping[str, Any],
         text_of: Callable[[str], str],
     ) -> dict[str, Any]:
-        """Return what readers see now, by the texts of the views that are there."""
+        """Return the present state, from the definitions of the views."""
         published = self.run.published
         told = published.definitions
         shown = {name: versions_read(text) for name, text in told.items()}
@@ -264,14 +267,14 @@ def _now() -> str:
 
 
 def _reason(failure: Exception) -> str:
-    """Return the first line of what went wrong, without Java's stack."""
+    """Return the first line of an error, without Java's stack."""
     java = getattr(failure, "java_exception", None)
     told = str(java.toString() if java is not None else failure)
     return told.strip().splitlines()[0] if told.strip() else type(failure).__name__
 
 
 def plain(document: Any) -> Any:
-    """Return what macros made as JSON has it; what is undefined there is left out."""
+    """Return a value from a macro as JSON has it, without undefined entries."""
     if isinstance(document, Mapping):
         values = ((str(key), value) for key, value in document.items())
         return {k: plain(v) for k, v in values if not isinstance(v, Undefined)}
@@ -281,7 +284,7 @@ def plain(document: Any) -> Any:
 
 
 def nodes_of(graph: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of dbt's graph that says what relations are made of."""
+    """Return the part of dbt's graph that describes the relations and their inputs."""
     kinds = ("model", "seed", "snapshot", "source")
     return {
         part: {
@@ -328,10 +331,10 @@ def _node(unique_id: str, node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _code(node: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what another state is worked out by, without dbt.
+    """Return a model's code, for computing a different state without dbt.
 
-    Python is not in the state: whoever may write to the warehouse may not so run code
-    elsewhere. Its file is in the project, and is known by its digest.
+    The state has no Python code, only its digest: a person who may write to the
+    warehouse must not make a reader run code. The code is read from the project.
     """
     code = {name: node.get(name) for name in ("language", "original_file_path")}
     if code["language"] == "sql":
@@ -344,7 +347,7 @@ def tables_of(
     names_of_tables: Iterable[str],
     definitions: Callable[..., dict[str, str]] = definitions,
 ) -> dict[str, str]:
-    """Return what the metastore tells of tables, by its `definitions`."""
+    """Return tables' definitions in the metastore, loaded with `definitions`."""
     by_schema: dict[str, list[str]] = {}
     for table in sorted(names_of_tables):
         schema, _, name = table.partition(".")
@@ -361,11 +364,11 @@ def tables_of(
 def raw_tables(
     adapter: SparkAdapter, graph: Mapping[str, Any], known: Container[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return where the sources and seeds lie that are none of the views known.
+    """Return the locations of the sources and seeds that are none of the known views.
 
-    Some are in the project's own schema, made by somebody else. Their files are not
-    noted: loaders bring further ones, and of the past these tell too. Tables of other
-    catalogs are left out.
+    Some are in the project's own schema, but made by a different program. Their files
+    are not listed: loaders add files, and the added files count for past states too.
+    Tables of further catalogs are left out.
     """
     seeds = [n for n in graph["nodes"].values() if n["resource_type"] == "seed"]
     plain_names = map(relation_of, [*graph["sources"].values(), *seeds])
@@ -392,7 +395,7 @@ def raw_tables(
 
 
 class Snapshot(NamedTuple):
-    """The one snapshot of a version of Iceberg, and its files with their sizes."""
+    """The one snapshot of a version in Iceberg, and its files with their sizes."""
 
     id: int
     files: list[list[Any]]
@@ -401,11 +404,11 @@ class Snapshot(NamedTuple):
 def snapshots_of(
     adapter: SparkAdapter, versions: Mapping[str, str]
 ) -> dict[str, Snapshot]:
-    """Return the snapshots of those versions that keep some.
+    """Return the snapshots of the versions in Iceberg, with their files.
 
-    A folder may have more files: those of a task that failed.
+    A version's folder may have further files, which failed tasks left.
 
-    versions  what the metastore tells of each
+    versions  the versions' definitions in the metastore
     """
     of_iceberg = {
         name: fields
@@ -437,7 +440,7 @@ def snapshots_of(
 def version_of(
     folder: Folder, name: str, told: str, snapshot: Snapshot | None = None
 ) -> dict[str, Any]:
-    """Return what a version is: where its files are, and what it was read from."""
+    """Return a version's entry: its location and files, its columns, its raw reads."""
     fields, reads, run = fields_of(told), raw_reads(told), VERSION.search(name)
     location = fields.get("Location")
     if location is None:
@@ -455,13 +458,13 @@ def version_of(
     }
 
 
-# Where it is written
+# The folder of the state
 
 
 def folder_at(adapter: SparkAdapter, location: str, claim: str | None) -> Folder:
     """Return a folder of the warehouse; raise `NotWritten` if it is out of reach.
 
-    claim  what the metastore has written into the folder, of the claims on folders
+    claim  the claim on the folder that the metastore notes
     """
     if not location:
         raise NotWritten("the metastore does not name its folder")
@@ -473,20 +476,20 @@ def folder_at(adapter: SparkAdapter, location: str, claim: str | None) -> Folder
             if path is not None:
                 return Disk(path)
             return Hadoop(start_session(parameters), location)
-    # A server's disk may be this machine's.
+    # A server's disk may be this machine's: then the folder here has the claim.
     if path is not None and claim and claim in claims_in(path):
         return Disk(path)
     raise NotWritten(f"{location} is a server's, out of dbt's reach")
 
 
 def claims_in(folder: Path) -> set[str]:
-    """Return the claims that stand in a folder of this machine."""
+    """Return the claims in a folder of this machine."""
     texts = (part.read_text() for part in (folder / CLAIM).glob("part-*"))
     return {line.split(" ")[0] for text in texts for line in text.splitlines()}
 
 
 def local_path(location: str) -> Path | None:
-    """Return a location as a path of a disk; None if it is of another kind."""
+    """Return a location as a path on a disk; None if it is not on one."""
     parts = urlsplit(location)
     if not location or parts.scheme not in ("", "file"):
         return None
@@ -494,12 +497,12 @@ def local_path(location: str) -> Path | None:
 
 
 class Folder(Protocol):
-    """A folder in which a file can be put in one step."""
+    """A folder that can take a file in one step."""
 
     location: str
 
     def write(self, name: str, text: str, temporary: str) -> None:
-        """Put a file there, in the place of one of the same name."""
+        """Write a file, in one step even if it replaces a file."""
 
     def read(self, name: str) -> str | None:
         """Return a file's text; None if there is none."""
@@ -519,7 +522,7 @@ class Disk:
         self.location = str(folder)
 
     def write(self, name: str, text: str, temporary: str) -> None:
-        """Write a file beside, and rename it once the disk has it."""
+        """Write a temporary file, and rename it once it is on the disk."""
         beside = self.folder / temporary
         with beside.open("w", encoding="utf-8") as file:
             file.write(text)
@@ -558,7 +561,7 @@ class Disk:
 
 
 class Hadoop:
-    """A folder on a file system that the session of Spark reaches."""
+    """A folder on a file system that the Spark session reaches."""
 
     def __init__(self, spark: Any, location: str) -> None:
         self.gateway, self.location = spark._sc._gateway, location
@@ -572,9 +575,10 @@ class Hadoop:
         return self.system.makeQualified(self.hadoop.Path(self.folder, name))
 
     def write(self, name: str, text: str, temporary: str) -> None:
-        """Write a file beside, and rename it over the one of before.
+        """Write a temporary file, and rename it over the previous file.
 
-        An object store shows an object once it is whole, and copies where it renames.
+        An object store shows an object only once it is whole, and copies instead of
+        renaming: there the file is written directly.
         """
         beside = self._path(name if self.is_store else temporary)
         stream = self.system.create(beside, True)
