@@ -6,9 +6,10 @@
     needs    rows of stored_object_needs()
     role     a role to judge even if no seed names it
 
-    Renders  the CTEs role_paths (a role, each role whose privileges it holds, and whether by
-             a secondary role), privileges_held and privileges_required. A role inherits at
-             any distance, and the check before a run asks before any model is built.
+    Renders  the CTEs role_paths, privileges_held and privileges_required. A row of role_paths
+             has a role, a role whose privileges it holds, and whether only by a secondary role.
+             Roles inherit at any depth. These are no models, because the check before a run
+             needs them before any model is built.
 #}
 {% macro privilege_ctes(needs, role=none) -%}
 with needs (object_name, needed_on, needed_type, needed_name) as (
@@ -25,7 +26,7 @@ with needs (object_name, needed_on, needed_type, needed_name) as (
 
 {{ secure_datasets._privileges_held() }},
 
--- The same object may stand in two places: it is asked for once.
+-- An operation may need an object in two places: it is listed once.
 privileges_required as (
     select distinct
         needs.object_name,
@@ -79,7 +80,7 @@ links as (
     select
         role_name,
         inherits_role_name,
-        -- Unknown counts as secondary, which is the weaker of the two.
+        -- An unknown link counts as secondary, which is the weaker kind.
         coalesce(is_secondary, true) as is_secondary
     from {{ ref('role_hierarchy') }}
 ),
@@ -99,9 +100,9 @@ roles as (
 {%- endmacro %}
 
 
-{# Each role with the roles that it inherits at any distance. #}
+{# Each role with the roles that it inherits, at any depth. #}
 {% macro _inherited_roles() -%}
--- All links in one row: `reached` follows them to any distance without recursion.
+-- All links in one row: `reached` follows them to any depth without recursion.
 inherited as (
     select
         collect_list(struct(role_name, inherits_role_name)) as steps,
@@ -110,7 +111,7 @@ inherited as (
     where not is_secondary
 ),
 
--- Each round goes one step further, and no way is longer than the number of heirs.
+-- Each round goes one step further, and no path is longer than the number of heirs.
 reached as (
     select
         roles.role_name,
@@ -134,7 +135,7 @@ reached as (
 
 {# Each role with the roles whose privileges it holds. #}
 {% macro _role_paths() -%}
--- Only the role in use has secondary roles; it does not inherit the secondary roles of a role.
+-- Secondary roles count for the role in use alone: they are not inherited.
 role_ways as (
     select
         role_name,
@@ -186,7 +187,7 @@ privileges_held as (
 {%- endmacro %}
 
 
-{# Whether a grant's or privilege's object is the one needed; `*` is every one of the type. #}
+{# Whether a grant's or privilege's object is the one needed; `*` stands for every object of the type. #}
 {% macro object_is_needed(granted, needed) -%}
 {{ granted }}.object_type = {{ needed }}.needed_type
     and {{ granted }}.object_name in ({{ needed }}.needed_name, '*')

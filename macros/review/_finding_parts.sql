@@ -73,7 +73,7 @@ exists (select 1 from {{ relation(table) }} as brought where brought.{{ column }
 {% macro _admins() -%}
 admins as (
 
-    -- A global role may be held by several rows. No group is one.
+    -- Several rows may give a user one global role. A group is no global role.
     select
         user_id,
         array_join(array_sort(collect_set(role_name)), ' and ') as role_names,
@@ -142,7 +142,7 @@ where number_of_admins > {{ var('global_admins_limit') }}
     'redundant-grant': ['redundant', ''],
     'second-way': ['has another way', '; only access_type changes, which then names one kind of way'],
 } -%}
-{#- The row that stands in may end before this one. -#}
+{#- The time of the stand-in may end before the time of this row. -#}
 {%- set for_now = '; it is so now, and the rows may have other times' if secure_datasets.rights_in_time() else '' -%}
 {%- for rule, (verdict, words) in rules.items() %}
 select
@@ -182,7 +182,7 @@ where is_live_in_its_time and valid_until <= {{ secure_datasets.readers_clock() 
 {%- endmacro %}
 
 
-{# The rows that give the same as a row: ten by name, and the number of further ones. #}
+{# The stand-ins of a row, which give the same rights: ten by name, and the number of further ones. #}
 {% macro _told_stand_ins() -%}
 stands_in, case when stands_in_number > 10 then concat(' and ', stands_in_number - 10, ' more') else '' end
 {%- endmacro %}
@@ -268,7 +268,7 @@ toxic_rows as (
 {% macro _pairs_of_permissions(relation) -%}
 pairs as (
 
-    -- It may be there twice.
+    -- A pair may be listed twice.
     select
         trim(object_type) as object_type,
         trim(permission_name) as permission_name,
@@ -295,7 +295,7 @@ each_way_round as (
 
 named_permissions as (
 
-    -- Several pairs may name a permission.
+    -- Several pairs may name one permission.
     select distinct object_type, permission_name from each_way_round
 
 )
@@ -306,7 +306,7 @@ named_permissions as (
 {% macro _held_permissions(relation, is_found) -%}
 held_by as (
 
-    -- One row may give it in several ways, and a global role does so on every object.
+    -- A row may give a permission in several ways, and a global role gives it on every object.
     select distinct
         paths.user_id,
         paths.object_type,
@@ -320,7 +320,7 @@ held_by as (
             paths.object_type = named_permissions.object_type
             and paths.permission_name = named_permissions.permission_name
     {%- if is_found %}
-    -- Of everybody else nothing is told.
+    -- Only users with a finding are shown.
     left semi join (
         select user_id
         from {{ relation('access_findings') }}
@@ -333,7 +333,7 @@ held_by as (
 
 held as (
 
-    -- By several rows, perhaps.
+    -- Several rows may give a permission.
     select distinct user_id, object_type, object_id, permission_name from held_by
 
 )
@@ -344,7 +344,7 @@ held as (
 {% macro _toxic_holders() -%}
 toxic as (
 
-    -- The pair is found from either of its sides.
+    -- Each pair is found twice, once from either side.
     select distinct
         held.user_id,
         held.object_type,
@@ -360,7 +360,7 @@ toxic as (
             held.user_id = others.user_id
             and held.object_type = others.object_type
             and each_way_round.other_permission_name = others.permission_name
-            -- What is held by a global role is held on every object.
+            -- A global role gives its permissions on every object.
             and (others.object_id is null or held.object_id = others.object_id)
 
 )
@@ -468,7 +468,7 @@ left join named_users
 where statuses.status = 'to be removed'
 union all
 select distinct
-    -- What was seen may differ between two decisions of a day.
+    -- Two decisions of one day may differ only in the access that was seen.
     {{ secure_datasets._finding(
         'void-decision', about.format('decisions', ", ', by user ', decisions.decided_by_user_id, ' on ', cast(decisions.decided_on as string)"),
         "concat(decisions.decision, ' was ', decisions.problem)",
@@ -503,7 +503,7 @@ project_admins as (
         user_id,
         row_number() over (partition by object_id order by user_id) as place
     from (
-        -- By several grants, perhaps.
+        -- Several grants may give the right.
         select distinct object_id, user_id
         from {{ ref('int_access_paths') }}
         where object_type = 'Project' and permission_name = 'Project Admin'

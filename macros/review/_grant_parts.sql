@@ -56,7 +56,7 @@ ways as (
 
 global_ways as (
 
-    -- A role is there once for each object that it reaches.
+    -- There is one row for each object that a role reaches.
     select distinct
         user_id,
         object_type,
@@ -71,7 +71,7 @@ global_ways as (
 
 shown as (
 
-    -- Once for each project through which a data source shows.
+    -- There is one row for each project that shows a data source.
     {% for right in rights.linked %}
     select distinct
         user_id,
@@ -259,7 +259,7 @@ reached_groups as (
 
 redundant_members as (
 
-    -- It may be the only way to several groups.
+    -- A membership counts if it is the only way to any of its groups.
     select
         user_group_member_id,
         user_id,

@@ -13,7 +13,7 @@ shown as (
     {% for name, tier in secure_datasets._reviewed_tiers().items() %}
     {%- set parts = secure_datasets.tier_parts(name, config) %}
     {%- set own, others = parts.rights[0], secure_datasets._other_keys(parts) %}
-    -- Once for each object that it is linked to.
+    -- There is one row for each linked object.
     select{{ ' distinct' if not others }}
         user_id,
         {{ secure_datasets.sql_text(own.object_type) }} as object_type,
@@ -40,7 +40,7 @@ ways as (
         shown.user_id,
         shown.object_type,
         shown.object_id,
-        -- What the right shows in others, it shows since they are linked, and somebody may see them.
+        -- A right that shows linked objects does so since they are linked, and since they may be seen.
         case
             when not shown.is_linked then {{ secure_datasets._way_since('paths') }}
             else {{ secure_datasets._latest([secure_datasets._way_since('paths'), 'shown.linked_since']) }}
@@ -62,14 +62,14 @@ ways as (
             '|', shown.permission_name, paths.path_kind, coalesce(paths.role_name, ''), paths.grant_table, cast(paths.grant_id as string),
             coalesce(cast(paths.user_group_member_id as string), ''),
             coalesce(array_join(transform(paths.group_ids, each -> cast(each as string)), '>'), ''),
-            -- Where the right shows something in others, each of them.
+            -- All linked objects, if the right shows some.
             shown.linked
         ) as unnamed_way
     from shown
     inner join (
         select paths.*
         from {{ relation('explained_access_paths') }} as paths
-        -- They are explained when they are read, and all would be.
+        -- Without this join, Spark would explain all paths when they are read.
         left semi join {{ within }}
             on {% for key in keys %}{{ 'and ' if not loop.first }}paths.{{ key }} = {{ within }}.{{ key }} {% endfor %}
 
@@ -174,7 +174,7 @@ coalesce(nullif(concat_ws(' ', first_name, last_name), ''), login_name, email)
 {% macro _users_by_name(relation) -%}
 named_users as (
 
-    -- A rejected row may have the id of another.
+    -- A rejected row may have the id of a valid row.
     select
         user_id,
         max({{ secure_datasets._person_called() }}) as person,
@@ -206,7 +206,7 @@ named_users as (
 {%- set tables = secure_datasets.repository_tables() -%}
 named_things as (
 
-    -- A rejected row may have the id of another.
+    -- A rejected row may have the id of a valid row.
     select
         object_type,
         object_id,
@@ -238,7 +238,7 @@ named_things as (
 {%- endmacro %}
 
 
-{# Something by its number, with its name beside it where it has one. #}
+{# An object by its number, followed by its name if it has one. #}
 {% macro _numbered(type, id, name) -%}
 concat('{{ type }} ', {{ id }}, coalesce(concat(' (', nullif({{ name }}, ''), ')'), ''))
 {%- endmacro %}
@@ -302,7 +302,7 @@ left semi join {{ within }}
 {%- set config = secure_datasets.secure_datasets_config() -%}
 access_now as (
 
-    -- Of a data source, a user may see tables and results.
+    -- A user may see both tables and results of a data source.
     select distinct user_id, object_type, object_id
     from (
         {%- for name, tier in secure_datasets._reviewed_tiers().items() %}
@@ -352,7 +352,7 @@ access_now as (
         ) as place,
         {{ secure_datasets._latest(times) if parts.is_whole else 'cast(null as timestamp)' }} as linked_since
     from {{ relation(view) }} as linked
-    -- Nothing is looked up of what is not told.
+    -- Only rows that are shown are looked up.
     {{ secure_datasets._of_the_asked('linked', own, within, keys) | indent }}
     {%- for right in parts.rights if right.key != own.key %}
     left join (
@@ -372,7 +372,7 @@ access_now as (
     {%- endfor %}
     {%- for link in parts.links %}
     left join (
-        -- The same may be linked more than once.
+        -- Several rows may link the same objects.
         select
             {%- for key in parts['keys'] %}
             {{ key }},

@@ -77,7 +77,7 @@ final as (
         found.raw_table,
         found.raw_id,
         found.detail,
-        -- As with decisions: nobody acts on what is found of their own access.
+        -- As with decisions, nobody acts on a finding about their own access.
         {{ secure_datasets._who_else(
             'own_charges.user_id is not null', 'in_charge.number_in_charge', 'coalesce(admins.is_global_admin, false)', 'in_charge.who_acts is null', 'in_charge.who_acts',
         ) | indent(8) }} as who_acts,

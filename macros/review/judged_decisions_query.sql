@@ -19,7 +19,7 @@ with {{ secure_datasets._read_decisions() }},
 
 named_deciders as (
 
-    -- Several names may be one person's.
+    -- Several names may belong to one person.
     select distinct user_id
     from called
     where name in ({% for name in deciders %}{{ secure_datasets.ascii_lower(secure_datasets.sql_text(name | string | trim)) }}{{ ', ' if not loop.last }}{% endfor %})
@@ -60,12 +60,12 @@ final as (
 {%- endmacro %}
 
 
-{# The decisions as delivered, read. #}
+{# The decisions as delivered, and with their values read. #}
 {% macro _read_decisions() -%}
 {%- set columns = ['object_type', 'object_id', 'user_id', 'seen', 'decision', 'decided_by', 'decided_on'] -%}
 delivered as (
 
-    -- A table that comes back twice says the same twice.
+    -- A table that is delivered twice has each decision twice.
     select distinct
         {%- for column in columns %}
         {{ secure_datasets.trimmed_text(column) | indent(4) }} as {{ column }}{{ ',' if not loop.last }}
@@ -100,7 +100,7 @@ decisions as (
 {% macro _decided_subjects() -%}
 objects as (
 
-    -- Live or not: what is no more there was decided about while it was.
+    -- Live or not: the object may have been live on the day of the decision.
     select 'Data Source' as object_type, meta_data_source_id as object_id
     from {{ ref('stg_meta_data_sources') }}
     where meta_data_source_id is not null
@@ -113,7 +113,7 @@ objects as (
 
 users as (
 
-    -- A rejected row may have the id of another.
+    -- A rejected row may have the id of a valid row.
     select
         user_id,
         max(is_live) as is_live,
@@ -140,7 +140,7 @@ names as (
 
 ranked as (
 
-    -- An id goes before a login, that before an e-mail address, and of each who is live before others.
+    -- An id goes before a login, and a login before an e-mail address. Within each kind, live users go first.
     select
         names.name,
         names.user_id,
@@ -154,7 +154,7 @@ ranked as (
 
 called as (
 
-    -- The oldest of several: nobody who comes later makes a decision another person's.
+    -- The oldest of several users: a later user with the same name can't become the decider.
     select
         name,
         min(user_id) as user_id,
@@ -174,7 +174,7 @@ known as (
     select
         decisions.*,
         called.user_id as decided_by_user_id,
-        -- Of several who are called so, the user may be the one.
+        -- If the name belongs to several users, the user may be one of them.
         coalesce(array_contains(called.user_ids, decisions.user_id), false) as is_own,
         {{ secure_datasets._may_decide(deciders) }} as may_decide,
         coalesce(deciding_users.is_live, false) as decider_is_live,
@@ -227,7 +227,7 @@ left join named_deciders
 {%- endmacro %}
 
 
-{# Each decision with the reason why it is unreadable or void, apart from other decisions. #}
+{# Each decision with the reason why it is unreadable or void, apart from contradictions. #}
 {% macro _judged_for_themselves(deciders) -%}
 judged as (
 
@@ -261,7 +261,7 @@ judged as (
 {% macro _contradicted_decisions() -%}
 contradicted as (
 
-    -- What counts for nothing contradicts nothing: nobody takes a decision away by a line of their own.
+    -- Void decisions contradict nothing: nobody cancels a decision by a row that does not count.
     select object_type, object_id, user_id, decided_on
     from judged
     where unreadable is null and void_since is null

@@ -1,5 +1,5 @@
 {#
-    Renders the verdict on each live row that gives rights or leads to some: permissions, global
+    Renders the verdict on each live row that gives rights or leads to rights: permissions, global
     roles, memberships, and rows that link objects. A row is redundant exactly if no row of an
     access view and no right of the audit disappears without it.
 #}
@@ -54,7 +54,7 @@ select
     role_name,
     case
         when missing is not null then 'gives nothing'
-        -- A role that grants nothing here is about something else.
+        -- A role that grants nothing here serves a different purpose.
         when is_needed is null or takes_right then 'counts'
         when not takes_right then 'has another way'
         else 'redundant'
@@ -86,7 +86,7 @@ select
     ), '') as missing
 from members
 left join (
-    -- Once for each group that it leads to.
+    -- There is one row for each group that a membership leads to.
     select distinct user_group_member_id
     from redundant_members
 ) as redundant_members
@@ -102,7 +102,7 @@ left join named_things
 {% macro _live_holders() -%}
 groups_with_members as (
 
-    -- A group is there once for each member.
+    -- There is one row for each member of a group.
     select distinct user_group_id
     from {{ ref('int_user_group_memberships') }}
 
@@ -110,7 +110,7 @@ groups_with_members as (
 
 granting_global_roles as (
 
-    -- A role may carry several permissions.
+    -- A role may have several permissions.
     select distinct role_name
     from {{ ref('role_permissions') }}
     where object_type = 'Global' and permission_name is not null
@@ -182,7 +182,7 @@ final as (
         on
             judged.grant_table = stands_in.grant_table
             and judged.grant_id = stands_in.grant_id
-            -- What counts may have other ways to a part of what it gives.
+            -- A row that counts may have stand-ins for a part of its rights.
             and judged.verdict in ('redundant', 'has another way')
 
 )
@@ -199,7 +199,7 @@ select
     links.{{ table.key }} as grant_id,
     cast(null as bigint) as user_id,
     cast(null as bigint) as user_group_id,
-    -- It stands with the first of what it links.
+    -- The row is listed with the first of the objects that it links.
     '{{ types.get(keys[first], keys[first]) }}' as object_type,
     links.{{ first }} as object_id,
     cast(null as string) as role_name,
@@ -231,7 +231,7 @@ left join named_things as named_{{ key }}
     on named_{{ key }}.object_type = '{{ types.get(parent, parent) }}' and links.{{ key }} = named_{{ key }}.object_id
 {%- endfor %}
 left join (
-    -- Once for each user.
+    -- There is one row for each user.
     {%- for tier in shown_in %}
     select distinct {{ keys | join(', ') }}, true as is_shown
     from {{ ref(tier.access_view) }}
@@ -256,8 +256,8 @@ left join (
 
 
 {#
-    The rows that stand in for each redundant row: their number, and the first ten by name. Each
-    gives at least a part of the same.
+    The stand-ins of each redundant row: their number, and the first ten by name. Each stand-in
+    gives at least a part of the same rights.
 #}
 {% macro _standing_in(rights, tables) -%}
 {{ secure_datasets._redundant_ways() }},
@@ -311,7 +311,7 @@ others as (
 
 {# The ways by redundant rows. #}
 {% macro _redundant_ways() -%}
--- Not by the verdicts: each of these is written out wherever it is read, and planned there.
+-- Not from the verdicts, since Spark plans the query of a CTE wherever the CTE is read.
 redundant_ways as (
 
     select judged_ways.*

@@ -99,7 +99,7 @@ numbered_charges as (
         charges.object_type,
         charges.object_id,
         charges.user_id,
-        -- A login that is the person's only name stands once.
+        -- A login that is the person's only name is shown once.
         case
             when live_users.person = concat('user ', live_users.user_id) then live_users.person
             else concat(live_users.person, ' (', coalesce(nullif(live_users.login_name, live_users.person), cast(live_users.user_id as string)), ')')
@@ -131,7 +131,7 @@ in_charge as (
 {# The objects, each with the number of people who hold a right on it and have no access in the pack. #}
 {% macro _reviewed_objects() %},
 
--- Several rights of a person, perhaps.
+-- A person may hold several rights.
 holders as (
 
     select distinct
@@ -188,7 +188,7 @@ order by numbered_charges.object_type, numbered_charges.object_id, numbered_char
 {%- endmacro %}
 
 
-{# The live global administrators, in charge of every object that nobody else is in charge of. #}
+{# The live global administrators, responsible for every object without people in charge. #}
 {% macro _global_administrators() %},
 
 {{ secure_datasets._administrators_by_id() }},
@@ -220,7 +220,7 @@ order by live_users.person, live_users.user_id
 select
     object_type,
     role_name,
-    -- A role that is known and grants nothing here has none.
+    -- A known role that grants nothing here has no permissions.
     array_join(array_sort(collect_set(permission_name)), ', ') as permissions
 from {{ secure_datasets.relation_named('role_permissions') }}
 group by object_type, role_name
@@ -232,7 +232,7 @@ order by object_type, role_name nulls first
 {% macro _administrators_by_id() -%}
 administrators as (
 
-    -- By several rows, perhaps.
+    -- Several rows may give the role.
     select distinct user_id
     from {{ secure_datasets.relation_named('vw_secure_user_roles') }}
     where user_group_id is null and role_name = 'Global Admin'
@@ -277,7 +277,7 @@ select
     people.ways,
     also_given.shortly as elsewhere,
     also_given.told as elsewhere_in_full,
-    -- Who is in charge is told at the top of the page.
+    -- The top of the page names the people in charge.
     {{ secure_datasets._other_decider() | indent(4) }} as decides,
     cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
     live_users.last_login,
@@ -293,7 +293,7 @@ select
     people.seen,
     objects.object_name,
     objects.in_charge,
-    -- What no run has looked at since, nobody has certified: rights are run more often.
+    -- The access may be newer than the stored status, because rights are run more often.
     {{ secure_datasets._status_in_pack() | indent(4) }} as status,
     case when people.seen <=> statuses.seen then cast(statuses.certified_until as string) end as certified_until,
     cast(statuses.decided_on as string) as last_decided_on,
@@ -318,7 +318,7 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 {%- endmacro %}
 
 
-{# The joins of a person's other access, findings and decider, in a query of `people` and `statuses`. #}
+{# The joins of a person's further access, findings and decider, in a query of `people` and `statuses`. #}
 {% macro _joins_of_findings() -%}
 left join also_given
     on
@@ -375,7 +375,7 @@ left join (
 concat(
     coalesce(statuses.decision, voided.decided.decision), ' by ',
     coalesce(nullif(named_users.person, ''), concat('user ', cast(coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) as string))),
-    -- Who decides counts, in charge or not; auditors ask.
+    -- The decision counts even so, but auditors ask for it.
     case when charges_of_decider.user_id is null and deciding_administrators.user_id is null then ' (not in charge now)' else '' end,
     ' on ', cast(coalesce(statuses.decided_on, voided.decided.decided_on) as string)
 )
@@ -406,9 +406,9 @@ nullif(
 {%- endmacro %}
 
 
-{# The findings of rows that give several people access. #}
+{# The findings about rows that may give several people access. #}
 {% macro _findings_of_rows() -%}
--- What is found of rows that give people access without naming both them and the object.
+-- The findings about rows that give access, but do not name both the person and the object.
 found_rows as (
 
     select
@@ -421,7 +421,7 @@ found_rows as (
 
 ),
 
--- What a finding asks to take away of several ways, unless it is meant.
+-- The rows among several ways that a finding asks to remove, unless it is excused.
 asked_rows as (
 
     select
@@ -475,9 +475,9 @@ people as (
 {%- endmacro %}
 
 
-{# The findings of a user in general, and of a user's access. #}
+{# The findings about a user in general, and about a user's access. #}
 {% macro _findings_of_people() -%}
--- What is found of a user in general, and of the user here.
+-- The findings about a user in general, and about the user's access here.
 everywhere as (
 
     select
@@ -520,7 +520,7 @@ here as (
 
 {# The last void decision about each access. #}
 {% macro _void_decisions() -%}
--- Of what certifies nothing, who said it is told all the same.
+-- A void decision certifies nothing, but its decider is shown.
 voided as (
 
     select
@@ -610,7 +610,7 @@ coalesce(user_group_member_id, grant_id) as given_id
 
 also_given as (
 
-    -- By several memberships, perhaps.
+    -- Several memberships may give the access.
     select
         user_id,
         object_type,
@@ -657,11 +657,11 @@ told_others as (
 {%- endmacro %}
 
 
-{# The objects to which the rows that give access in this pack lead. #}
+{# The objects that the rows behind the access in this pack lead to. #}
 {% macro _given_objects(users) -%}
 here_by_row as (
 
-    -- By several rights, perhaps.
+    -- A row may give several rights.
     select distinct
         {{ secure_datasets._row_of_many() | indent(8) }},
         user_id,
@@ -674,7 +674,7 @@ here_by_row as (
 
 given_objects as (
 
-    -- Several rights on an object, perhaps.
+    -- A row may give several rights on an object.
     select distinct
         paths.given_table,
         paths.given_id,
@@ -689,7 +689,7 @@ given_objects as (
         from {{ secure_datasets.relation_named('explained_access_paths') }}
         where (user_group_member_id is not null or grant_table = 'user_global_roles'){{ ' and user_id in (' ~ users | join(', ') ~ ')' if users is not none }}
     ) as paths
-    -- Nothing is looked up of what is not told.
+    -- Only rows that the pack shows are looked up.
     left semi join here_by_row
         on
             paths.user_id = here_by_row.user_id
@@ -770,7 +770,8 @@ named_others as (
     The findings, excused ones last. Without arguments: all.
 
     ids             only findings about objects in the charge of these users or owned by them, about
-                    people with access to the former, and about memberships that give access to them
+                    people with access to objects in their charge, and about memberships that give
+                    this access
     users           only findings about these users, and about the groups' grants that give them access
     is_by_severity  sorts by urgency, not by object
 #}
@@ -785,7 +786,7 @@ named_others as (
 
 memberships_here as (
 
-    -- One may give several rights.
+    -- A membership may give several rights.
     select distinct user_group_member_id
     from ways
 
@@ -802,10 +803,10 @@ looked_after as (
 
 ),
 
--- What is found of them as a whole stands beside them.
+-- Findings about these people in general are included.
 people_here as (
 
-    -- Of several objects, perhaps.
+    -- A person may have access to several objects.
     select distinct statuses.user_id
     from {{ secure_datasets.relation_named('review_status') }} as statuses
     left semi join objects
@@ -820,7 +821,7 @@ people_here as (
 
 grants_of_groups as (
 
-    -- One may give several rights.
+    -- A grant may give several rights.
     select distinct user_id, grant_table, grant_id
     from ways
 
@@ -867,7 +868,7 @@ findings.severity,
     findings.detail,
     case when findings.who_acts like '%global administrator%' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
     findings.is_excused,
-    -- Of what was excused until a day that has passed, too.
+    -- Exceptions that have expired are shown, too.
     case when findings.exception_expires_on is not null then {{ secure_datasets._answering() }} end as excused_by,
     case when findings.exception_expires_on is not null then findings.exception_reason end as excused_because,
     cast(findings.exception_expires_on as string) as excused_until
@@ -928,7 +929,7 @@ rows_here as (
 
     select object_type, object_id, grant_table as raw_table, grant_id as raw_id
     from ways
-    -- Of several people, perhaps.
+    -- One grant may give access to several people.
     union
     select object_type, object_id, 'user_group_members' as raw_table, user_group_member_id as raw_id
     from ways

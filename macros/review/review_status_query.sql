@@ -17,7 +17,7 @@ with decisions as (
 
 {{ secure_datasets._shown_ways(ref, 'newest', ['user_id', 'object_type', 'object_id']) }},
 
--- Of what was decided about: nothing else has to be compared.
+-- Only for accesses with a decision: no further access has to be compared.
 {{ secure_datasets._seen_now() }},
 
 {{ secure_datasets._access_now() }},
@@ -83,7 +83,7 @@ newest as (
 {% macro _seen_then() -%}
 seen_then as (
 
-    -- On one day, several may have decided the same.
+    -- Several people may have made the same decision on one day.
     select
         newest.user_id,
         newest.object_type,

@@ -6,7 +6,7 @@
     sql    the query of the version; none for a seed
 #}
 {% macro publish_rows(begun, sql=none) %}
-    {#- Iceberg counts them as it writes, and refuses the statement. -#}
+    {#- Iceberg counts the values when it writes the version, and refuses the statement. -#}
     {%- if config.get('statistics') and not begun.kept and config.get('file_format') != 'iceberg' -%}
         {%- call statement('statistics') -%}
             analyze table {{ begun.version }} compute statistics for columns {{ config.get('statistics') | join(', ') }}

@@ -1,6 +1,6 @@
 {#
-    The statement, or the Python, that writes a version of Iceberg in buckets, sorted by `cluster_by`
-    in each: Iceberg would sort by the bucket alone.
+    The statement, or the Python code, that writes a version in Iceberg, in buckets. It sorts each
+    bucket by `cluster_by`, since Iceberg itself would sort by the bucket alone.
 
     version        the version's table
     compiled_code  the query, or the model's code with dbt's additions
@@ -33,7 +33,7 @@ sort by {{ buckets.of_row }}, {{ config.get('cluster_by') | join(', ') }}
 
 
 {#
-    The Python that runs a compiled model and writes its result as a version in buckets.
+    The Python code that runs a compiled model and writes its result as a version in buckets.
 
     table          the version's table, with its catalog
     compiled_code  the model's code, with dbt's additions

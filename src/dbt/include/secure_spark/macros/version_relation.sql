@@ -1,4 +1,4 @@
-{# A new version's table, which is this run's alone. Iceberg's catalogs tell the case of letters apart. #}
+{# The table of a new version, which only this run uses. Its name is in lower case, because Iceberg's catalogs distinguish case. #}
 {% macro version_relation(relation) -%}
     {{ return(api.Relation.create(
         schema=versions_schema(relation.schema),
