@@ -23,16 +23,17 @@ from dbt_secure_spark.class_archive import java_option
 from dbt_secure_spark.java import find_java_home
 
 BIN = Path(sys.executable).parent
-# What a deployment runs: it prints rows, runs statements, or asks all the time.
+# The scripts of a deployment: one prints rows, one runs statements, one never stops
+# reading.
 READ = Path(__file__).with_name("read_relations.py")
 RUN_SQL = Path(__file__).with_name("run_sql.py")
 KEEP_READING = Path(__file__).with_name("readers.py")
 BUILD = ("build", "--exclude-resource-type", "unit_test", "--vars", "{summary: false}")
 SPARK_HOME = Path(pyspark.__file__).parent
 LOOPBACK = "127.0.0.1"
-# What a server that has not come up by then will not.
+# Seconds after which a server that is not up has failed.
 PATIENCE = 120
-# Seconds after which a dbt command is one that hangs.
+# Seconds after which a dbt command counts as hanging.
 LONGEST_RUN = 1800
 # The servers share two cores with dbt and the readers.
 SERVER_SETTINGS = {
@@ -47,24 +48,24 @@ SERVER_ENVIRONMENT = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": LOOPBACK}
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a port that no process listens on."""
     with socket.socket() as listener:
         listener.bind((LOOPBACK, 0))
         return listener.getsockname()[1]
 
 
 def is_listening(port: int) -> bool:
-    """Say whether somebody listens on a port."""
+    """Return whether a process listens on a port."""
     with socket.socket() as caller:
         return caller.connect_ex((LOOPBACK, port)) == 0
 
 
 class Deployment:
-    """A copy of the product, and the output of its profile that it runs with.
+    """A copy of the product that runs with one output of its profile.
 
-    With `of_sample` what runs is the sample, which has the product installed.
+    With `of_sample`, the sample runs instead, with the product installed.
 
-    bin  the commands of the environment that it runs in
+    bin  the folder of the environment's commands
     """
 
     bin = BIN
@@ -91,12 +92,12 @@ class Deployment:
         return self.output["server_side_parameters"]
 
     def write_profile(self) -> None:
-        """Write the profile as it stands now."""
+        """Write the profile with its present settings."""
         text = yaml.safe_dump({self.name: self.profile}, sort_keys=False)
         (self.folder / "profiles.yml").write_text(text)
 
     def start_dbt(self, *arguments: str) -> subprocess.Popen:
-        """Start dbt as a person would, in a group of processes of its own."""
+        """Start dbt as a person would, in its own group of processes."""
         return subprocess.Popen(
             [self.bin / "dbt", *arguments],
             cwd=self.folder,
@@ -108,18 +109,18 @@ class Deployment:
         )
 
     def dbt(self, *arguments: str) -> tuple[int, str]:
-        """Run dbt; return its exit code and what it printed."""
+        """Run dbt; return its exit code and its output."""
         process = self.start_dbt(*arguments)
         try:
             printed, _ = process.communicate(timeout=LONGEST_RUN)
         except subprocess.TimeoutExpired:
-            # A client of Spark Connect goes on asking a server that has ended.
+            # A client of Spark Connect keeps calling a server that has ended.
             stop(process, signal.SIGKILL)
             raise
         return process.returncode, printed
 
     def python(self, script: Path, *arguments: str) -> str:
-        """Run a script with this deployment's profile; return what it printed."""
+        """Run a script with this deployment's profile; return its output."""
         done = subprocess.run(
             [self.bin / "python", script, self.folder, *arguments],
             env=self.environment,
@@ -158,7 +159,7 @@ def server(
 
 
 def stop(process: subprocess.Popen, how: signal.Signals = signal.SIGTERM) -> None:
-    """End a process that was started here, and those that it started."""
+    """End a process that was started here, and its children."""
     if process.poll() is None:
         os.killpg(process.pid, how)
     try:
@@ -169,7 +170,7 @@ def stop(process: subprocess.Popen, how: signal.Signals = signal.SIGTERM) -> Non
 
 
 def wait_for(process: subprocess.Popen, moment: str) -> None:
-    """Read what a run prints until it comes to a moment; fail if it ends before."""
+    """Read a run's output until it contains a text; fail if the run ends before."""
     for line in process.stdout or ():
         if moment in re.sub(r"\x1b\[\d+m", "", line):
             return
@@ -177,21 +178,22 @@ def wait_for(process: subprocess.Popen, moment: str) -> None:
 
 
 def submit(name: str, settings: dict[str, object], *arguments: str) -> list[str | Path]:
-    """Return the command that starts a server which comes with PySpark."""
+    """Return the command that starts a server from PySpark."""
     options = [f"--conf={key}={value}" for key, value in settings.items()]
     submit = SPARK_HOME / "bin" / "spark-submit"
     return [submit, "--class", name, *options, "spark-internal", *arguments]
 
 
 def metastore_settings(folder: Path) -> dict[str, str]:
-    """Return where a server keeps its tables: a metastore of its own."""
+    """Return the settings of a server with its own metastore and folders."""
     java_options = [
         f"-Dderby.stream.error.file={folder}/derby.log",
         f"-Djava.io.tmpdir={folder}",
         f"-Dlog4j2.configurationFile={ROOT}/conf/log4j2.properties",
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
-        # One compiler alone has room for too little: the server would end in mid-run.
+        # With one compiler, the default cache is too small: the server would end in
+        # mid-run.
         "-XX:ReservedCodeCacheSize=256m",
         java_option(find_java_home()),
     ]
@@ -259,7 +261,8 @@ def postgresql_metastore(deployment: Deployment) -> Iterator[int]:
     port = free_port()
     script = deployment.product / "scripts" / "metastore.sh"
     with tempfile.TemporaryDirectory() as folder:
-        # Where tests run as root, the server's own user must find its way here.
+        # If the tests run as root, the server's own user must be able to enter the
+        # folder.
         Path(folder).chmod(0o755)
         environment = deployment.environment | {
             "METASTORE_FOLDER": folder,

@@ -1,11 +1,11 @@
-"""Makes small wrong edits of syntax trees, one at a time, which the tests must notice.
+"""Make small wrong edits of syntax trees, one at a time, and check that tests fail.
 
     python tests/helpers/mutants.py [NUMBER [SEED]]
 
 The seed chooses NUMBER edits of SQL (of compiled models, and of queries that macros
 render) and NUMBER edits of Python modules. Each edit is made in a child process, which
 runs the tests about the edited place. The exit code is 1 if more than a tenth survive:
-some edits change nothing that anybody can see.
+some edits have no visible effect.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ POLICIES = [
     f"tests/{name}.py"
     for name in ("python/policies/test_star", "meaning/test_policies")
 ]
-# The tests about the models that every world is asked for, and about the others.
+# The tests about the compiled models.
 MODELS = [
     "tests/meaning/test_contract.py",
     "tests/meaning/test_laws.py",
@@ -84,19 +84,20 @@ MODULES = {
         *POLICIES,
     ],
 }
-# These change what is remembered, not what is so.
+# Without a decorator, results are no longer cached, but they are the same.
 NO_RULES = ("core/RemoveDecorator",)
 AT_ONCE = 2
 SECONDS, MEMORY = 600, 8 << 30
 LIMITS = {"memory_limit": "2GB", "temp_directory": ""}
 MOST_SURVIVORS = 0.1
-# The layers whose models random worlds prove; how many renderings are edited.
+# The layers of the models that random worlds test, and the number of renderings of a
+# query that are edited.
 LAYERS = ("staging", "intermediate", "access", "datasets", "secure")
 IN_A_QUERY = 5
 
 
 class Mutant(NamedTuple):
-    """A small wrong edit, and the tests that should notice.
+    """A small wrong edit, and the tests that should notice it.
 
     The new text of a module's edit is the whole module.
     """
@@ -108,7 +109,7 @@ class Mutant(NamedTuple):
 
 
 def rules_of(code: str) -> str:
-    """Return Python code without what says nothing when it runs: notes and types."""
+    """Return Python code as a tree, without comments and types."""
     tree = ast.parse(code)
     for node in ast.walk(tree):
         for name in ("annotation", "returns"):
@@ -128,7 +129,7 @@ def places_in_module(path: Path) -> Iterator[tuple[Path, str, int]]:
 
 
 def of_module(place: tuple[Path, str, int], tests: list[str]) -> Mutant | None:
-    """Return an edit of a module, if it is Python and of more than notes and types."""
+    """Return an edit of a module; None if it is no Python, or changes only types."""
     path, name, number = place
     code = path.read_text(encoding="utf-8")
     new = mutate_code(code, get_operator(name)(), number)
@@ -143,7 +144,7 @@ def of_module(place: tuple[Path, str, int], tests: list[str]) -> Mutant | None:
 
 
 def make(mutant: Mutant | None, seen: dict[str, set[str]]) -> None:
-    """Make an edit in this process, or note each query in which one could be made."""
+    """Make an edit in this process; without an edit, note the queries to edit."""
     if mutant is not None and mutant.kind == "module":
         make_in_module(mutant)
         return
@@ -193,7 +194,7 @@ def make_in_module(mutant: Mutant) -> None:
 
 
 def run_tests(mutant: Mutant | None, tests: list[str], printed: int, noted: Path):
-    """Run tests in this child with an edit, with the modules as they are now."""
+    """Run tests in this child process with an edit, and import our modules anew."""
     os.dup2(printed, 1)
     os.dup2(printed, 2)
     signal.alarm(SECONDS if mutant else 0)
@@ -205,7 +206,7 @@ def run_tests(mutant: Mutant | None, tests: list[str], printed: int, noted: Path
         return connect(*given, **named)
 
     duckdb.connect = limited
-    # Libraries stay: not every one of them can be imported a second time.
+    # Libraries stay imported: some of them can't be imported a second time.
     ours = tuple(f"{ROOT / folder}/" for folder in ("src", "tests"))
     for name, module in list(sys.modules.items()):
         is_ours = str(getattr(module, "__file__", None)).startswith(ours)
@@ -223,7 +224,7 @@ def run_tests(mutant: Mutant | None, tests: list[str], printed: int, noted: Path
 
 
 def tried(jobs: list[tuple[Mutant | None, list[str]]], folder: Path) -> Iterator[tuple]:
-    """Run the tests of each job; yield it with what has failed, and the seconds."""
+    """Run the tests of each job; yield the job, its failure if any, and the seconds."""
     waiting, running = list(enumerate(jobs)), {}
     while waiting or running:
         while waiting and len(running) < AT_ONCE:
@@ -244,7 +245,7 @@ def tried(jobs: list[tuple[Mutant | None, list[str]]], folder: Path) -> Iterator
 
 
 def chosen(number: int, seed: int, folder: Path) -> list[Mutant]:
-    """Choose so many edits of SQL, and of Python; stop if a test fails without any."""
+    """Choose edits of SQL and of Python; exit if a test fails without an edit."""
     every = {*chain(MODELS, *QUERIES.values(), *MODULES.values())}
     control = [(None, [test]) for test in sorted(every)]
     for _, tests, found, seconds in tried(control, folder):
@@ -287,7 +288,7 @@ def chosen(number: int, seed: int, folder: Path) -> list[Mutant]:
 
 
 def described(mutant: Mutant) -> str:
-    """Return where an edit is, and what it does."""
+    """Return where an edit is, and what it changes."""
     if mutant.kind != "module":
         return f"{mutant.place}: {mutant.edit.old} #{mutant.edit.number}" + (
             f" -> {mutant.edit.new or 'nothing'}"
@@ -298,7 +299,7 @@ def described(mutant: Mutant) -> str:
 
 
 def main() -> NoReturn:
-    """Try as many edits of SQL and as many of Python as asked for."""
+    """Try edits of SQL and of Python, and print the killed and the surviving ones."""
     number, seed = (*map(int, sys.argv[1:]), *(40, 0)[len(sys.argv) - 1 :])
     for module in SLOW_TO_IMPORT:
         importlib.import_module(module)

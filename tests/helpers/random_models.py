@@ -2,12 +2,15 @@
 
     python tests/helpers/random_models.py [MODELS [SEED]]
 
-A model leaks if changing only other users' rows can change what a user's rows say,
-or the rows that have no user, which everybody reads. The judge tries that in DuckDB,
-and knows nothing of how the detector proves. It looks again, in worlds made for it, at
-what was found and not seen to leak: at the model and at each query within it, also with
-other constants, and with relations of their own in each `from`. What leaks then is kept
-by chance alone, and its finding is right. A model that shows nothing says nothing.
+A model leaks if a change of foreign users' rows can change the rows that a user reads:
+the user's own rows, and the rows without a user. The judge tries such changes in
+DuckDB, independent of the detector's proof.
+
+If the detector refuses a model and the judge sees no leak, the judge looks again, in
+worlds made for that: at the model and at each query in it, also with different
+constants and with a separate relation in each `from`. If a query leaks then, the model
+is safe only by chance, and the finding is right. A model without rows proves nothing.
+
 The output lists the models that the detector missed, and its false alarms.
 """
 
@@ -30,7 +33,7 @@ from secure_datasets.leaks.proof import USER, NotUnderstood, Rows, query_rows
 SCHEMA = "s"
 USERS = (1, 2, 3)
 NUMBERS = (0, 1, 2, 3)
-# The relations with their columns: of users, with public rows, open, and without users.
+# The relations with their columns. Events have public rows, and days have no users.
 PROTECTED = {
     "jobs": ("x", "y", "user_id"),
     "runs": ("user_id", "y", "x"),
@@ -38,7 +41,7 @@ PROTECTED = {
 }
 OPEN_RELATIONS = {"people": ("user_id", "x", "y"), "days": ("x", "y")}
 COLUMNS = PROTECTED | OPEN_RELATIONS
-# What Spark and DuckDB write differently.
+# The texts that Spark and DuckDB spell differently.
 SPELLINGS = {
     "~semi~": ("left semi", "semi"),
     "~anti~": ("left anti", "anti"),
@@ -48,7 +51,7 @@ SPELLINGS = {
         "cross join unnest([1, 2]) as t(item)",
     ),
     "~sample~": ("tablesample (100 percent)", ""),
-    # The names of windows, which Spark alone compares with case.
+    # The names of windows: only Spark distinguishes their case.
     "~w~": ("w", "w_small"),
     "~W~": ("W", "w_capital"),
     "~lateral~": ("lateral", "lateral"),
@@ -61,14 +64,14 @@ KINDS = (
     *("~anti~", "comma", "lateral", "using"),
 )
 WORLDS = 8
-# How many `from`s may have a relation of their own.
+# The number of separate relations for the `from`s of a query.
 PLACES = 8
 COLUMNS_APART = {
     f"{name}__{place}": columns
     for name, columns in COLUMNS.items()
     for place in range(PLACES)
 }
-# How often worlds are made for what was not seen to leak, 30 at once.
+# The rounds of new worlds for models without a seen leak: 30 pairs in each.
 LOOKS = 60
 # The rows of each relation: (user_id, x, y).
 World = dict[str, list[tuple]]
@@ -111,7 +114,10 @@ def _reversed(fields: str) -> str:
 
 
 class Cte(NamedTuple):
-    """A CTE: its name, with the columns of one that reads itself, and its query."""
+    """A CTE: its name, its header and its query.
+
+    The header is the name; for a recursive CTE, the name with the columns.
+    """
 
     name: str
     header: str
@@ -125,7 +131,10 @@ class Part(NamedTuple):
     ctes: tuple[Cte, ...]
 
     def text(self) -> str:
-        """Return the text; no two spellings of a column where a natural join is."""
+        """Return the text of the query with its CTEs.
+
+        With a natural join, `user_id` has one spelling.
+        """
         word = "with recursive" if any("(" in c.header for c in self.ctes) else "with"
         listed = ", ".join(f"{cte.header} as ({cte.query})" for cte in self.ctes)
         text = f"{word} {listed} {self.query}" if listed else self.query
@@ -134,7 +143,7 @@ class Part(NamedTuple):
         )
 
     def apart(self, choice: random.Random) -> str:
-        """Return the text with other constants, and with a relation in each `from`."""
+        """Return the text with different constants, and a relation for each `from`."""
         text = self.query
         for name, header, query in reversed(self.ctes):
             if header != name:
@@ -152,14 +161,14 @@ class Part(NamedTuple):
 
 @dataclass
 class Source:
-    """What stands in a `from`: its alias, columns, and whether it can be named."""
+    """An item of a `from`: its alias and its columns."""
 
     alias: str
     columns: tuple[str, ...]
 
 
 class Generator:
-    """Makes queries whose columns are user_id, x and y, in some order."""
+    """Makes queries, mostly with the columns user_id, x and y in some order."""
 
     def __init__(self, seed: int) -> None:
         self.choice = random.Random(seed)
@@ -169,7 +178,7 @@ class Generator:
         self.parts: list[Part] = []
 
     def chance(self, percent: int) -> bool:
-        """Whether something that happens so often happens now."""
+        """Return true in this percentage of the calls."""
         return self.choice.random() * 100 < percent
 
     def alias(self) -> str:
@@ -178,7 +187,7 @@ class Generator:
         return f"r{self.number}"
 
     def model(self) -> Part:
-        """Return a model: CTEs, and what is selected from them."""
+        """Return a model: CTEs, and a query over them."""
         ctes: dict[str, tuple[str, ...]] = {}
         if self.chance(12):
             name = self.alias()
@@ -200,7 +209,7 @@ class Generator:
         return self.parts[-1]
 
     def recursive(self, name: str) -> tuple[str, tuple[str, ...]]:
-        """Return a query that reads itself: a start and a step, mostly by user."""
+        """Return a recursive query: a start, and a step that mostly keeps the user."""
         start, columns = self.select({}, 2, None, ("user_id", "x", "y"))
         self.part(start)
         joined, source = self.source({}, 2)
@@ -220,7 +229,7 @@ class Generator:
     def turned(
         self, ctes: dict[str, tuple[str, ...]], depth: int
     ) -> tuple[str, tuple[str, ...]]:
-        """Return a pivot, an unpivot, a struct or a star without a column."""
+        """Return a pivot, unpivot, struct, grouping sets or star without a column."""
         inner, columns = self.query(ctes, depth + 1)
         self.part(inner)
         alias = self.alias()
@@ -306,7 +315,7 @@ class Generator:
     def source(
         self, ctes: dict[str, tuple[str, ...]], depth: int
     ) -> tuple[str, Source]:
-        """Return something to read from."""
+        """Return an item of a `from`: its text, and its columns as a `Source`."""
         alias = self.alias()
         if depth < 2 and self.chance(12):
             text, columns = self.query(ctes, depth + 1)
@@ -321,7 +330,7 @@ class Generator:
         return f"{SCHEMA}.{name}{sample} as {alias}", Source(alias, known[name])
 
     def same_user(self, left: list[Source], right: Source) -> str | None:
-        """Return an equality of two user_ids."""
+        """Return an equality of two user_ids; None if a side has no user_id."""
         able = [source for source in left if USER in source.columns]
         if not able or USER not in right.columns:
             return None
@@ -333,7 +342,7 @@ class Generator:
         return f" {sign} ".join(sides)
 
     def condition(self, left: list[Source], right: Source) -> str:
-        """Return what joins two relations."""
+        """Return a condition that joins two relations."""
         parts = []
         if self.chance(75) and (same := self.same_user(left, right)):
             parts.append(same)
@@ -377,7 +386,7 @@ class Generator:
             ):
                 way = self.choice.choice(("inner", "left", "right", "full"))
                 if self.chance(40):
-                    # By all of their columns.
+                    # A natural join compares all common columns.
                     text += f" natural {way} join {joined}"
                     names = dict.fromkeys((*sources[0].columns, *source.columns))
                     return self.over_merged(text, tuple(names), wanted)
@@ -402,7 +411,7 @@ class Generator:
         where = f" where {' and '.join(conditions)}" if conditions else ""
         user = self.user(sources, merged)
         values = self.values(ctes, depth, sources)
-        # What nothing reads shows nothing.
+        # A value that is looked up must be in the output, or it shows nothing.
         values[: len(looked_up)] = looked_up[:2]
         columns = wanted or self.columns()
         if not wanted and self.chance(3):
@@ -436,7 +445,7 @@ class Generator:
     def over_merged(
         self, text: str, names: tuple[str, ...], wanted: tuple[str, ...] | None
     ) -> tuple[str, tuple[str, ...]]:
-        """Return a select over a natural join, whose columns have no alias."""
+        """Return a select over a natural join, whose columns have no qualifier."""
         columns = wanted or self.columns()
         listed = ", ".join(
             f"{name if name in names else 'x'} as {name}" for name in columns
@@ -444,7 +453,7 @@ class Generator:
         return f"select {listed} from {text}", columns
 
     def user(self, sources: list[Source], merged: bool) -> str:
-        """Return what stands for the user: mostly somebody's user_id."""
+        """Return the expression for user_id: mostly the user_id of a source."""
         able = [f"{s.alias}.user_id" for s in sources if USER in s.columns]
         if merged and self.chance(60):
             return "user_id"
@@ -468,7 +477,7 @@ class Generator:
     def values(
         self, ctes: dict[str, tuple[str, ...]], depth: int, sources: list[Source]
     ) -> list[str]:
-        """Return two values of a row."""
+        """Return expressions for two values of a row."""
         found = []
         for _ in range(2):
             source = self.choice.choice(sources)
@@ -484,7 +493,7 @@ class Generator:
     def subquery(
         self, ctes: dict[str, tuple[str, ...]], sources: list[Source], output: str
     ) -> tuple[str, str]:
-        """Return a subquery, mostly of the same user's rows, and what it reads."""
+        """Return a subquery, mostly of the same user's rows, and its relation."""
         name = self.choice.choice([*PROTECTED, *PROTECTED, *OPEN_RELATIONS, *ctes])
         columns = COLUMNS.get(name) or ctes[name]
         text = f"select {output} from {'' if name in ctes else SCHEMA + '.'}{name} as i"
@@ -536,7 +545,7 @@ class Generator:
     def grouped(
         self, user: str, values: list[str], columns: tuple[str, ...]
     ) -> tuple[str, list[str], str]:
-        """Aggregate the second value; mostly by the user."""
+        """Aggregate the second value, mostly by user."""
         count = self.choice.choice(
             ("count(*)", f"sum({values[1]})", f"min({values[1]})")
         )
@@ -558,7 +567,7 @@ class Generator:
         return user, [values[0], count], by
 
     def window(self, sources: list[Source], user: str) -> tuple[str, str]:
-        """Return a window, mostly by the user, and the clause that names windows."""
+        """Return a window, mostly of one user's rows, and the clause of its name."""
         source = self.choice.choice(sources)
         if self.chance(25):
             names = self.choice.sample(("~w~", "~W~"), 2)
@@ -589,9 +598,10 @@ def rows_of(choice: random.Random, users: tuple[int | None, ...]) -> list[tuple]
 def one_change(
     choice: random.Random, user: int, relations: Mapping[str, tuple[str, ...]] = COLUMNS
 ) -> tuple[World, World]:
-    """Return two small worlds that differ in a row of another user, or in all of them.
+    """Return two small worlds that differ in one foreign row, or in all of them.
 
-    Each protected relation may have rows for everybody, as the detector takes them.
+    A foreign row is a row of a different user. Each protected relation may have rows
+    for everybody, as the detector assumes.
     """
     numbers = choice.choice([(0, 1, 2, 3), (1, 2), (0, 1, 2, None), (2,), (1, 2, 3)])
     others = tuple(each for each in USERS if each != user)
@@ -625,7 +635,7 @@ def one_change(
 
 
 class Judge:
-    """Runs models over pairs of worlds that differ in other users' rows alone."""
+    """Runs models over pairs of worlds that differ in foreign users' rows alone."""
 
     def __init__(self, seed: int = 0, worlds: int = WORLDS) -> None:
         self.database = duckdb.connect()
@@ -655,7 +665,7 @@ class Judge:
             self.pairs.append((user, sides))
 
     def load(self, world: World, names: Iterable[str]) -> None:
-        """Fill tables with the rows of a world, and no others."""
+        """Replace the rows of tables by the rows of a world."""
         order = {USER: 0, "x": 1, "y": 2}
         for name in names:
             rows = world[name]
@@ -671,7 +681,7 @@ class Judge:
                 )
 
     def plan(self, name: str, query: str) -> int | None:
-        """Have a query planned under a name; return the place of user_id in it."""
+        """Prepare a query under a name; return the index of user_id, if it has one."""
         self.database.execute(f"prepare {name} as {query}")
         described = self.database.execute(f"describe {query}").fetchall()
         names = [column.lower() for column, *_ in described]
@@ -680,14 +690,14 @@ class Judge:
         return names.index(USER) if USER in names else None
 
     def answer(self, name: str, place: int | None, user: int) -> Counter:
-        """Return what a user reads of a model; all of it if it has no user_id."""
+        """Return the rows that a user reads from a model: all, if it has no user_id."""
         rows = self.database.execute(f"execute {name}").fetchall()
         if place is None:
             return Counter(rows)
         return Counter(row for row in rows if row[place] in (user, None))
 
     def leaks(self, queries: Sequence[str]) -> list[bool | None]:
-        """Whether some change of other users' rows shows; none if it can't be run.
+        """Return for each query whether it leaks; None if DuckDB can't run it.
 
         Each query is planned once and run over all worlds.
         """
@@ -724,9 +734,9 @@ class Judge:
     def look_again(
         self, models: Mapping[str, Sequence[Part]], looks: int
     ) -> tuple[list[str], list[str]]:
-        """Return the models that still don't leak, and those that show nothing.
+        """Return the models that still don't leak, and the models that show no rows.
 
-        models  of each model, the queries in it
+        models  the queries in each model
         """
         choice, before = random.Random(len(self.pairs)), self.pairs
         left, mute = list(models), list(models)
@@ -763,7 +773,7 @@ RELATIONS = {
 
 
 def finding(query: str) -> str | None:
-    """Return what the detector has against a model."""
+    """Return the detector's objection to a model; None if it proves the model."""
     try:
         rows = query_rows(spelt(query, 0), RELATIONS.get)
     except NotUnderstood as reason:
@@ -775,7 +785,7 @@ def finding(query: str) -> str | None:
 
 @dataclass
 class Verdicts:
-    """What became of random models."""
+    """The verdicts on random models: numbers, missed leaks and false alarms."""
 
     missed: list[str]
     false_alarms: list[tuple[str, str]]
@@ -784,9 +794,9 @@ class Verdicts:
 
 
 def judged(models: int, seed: int, looks: int = 0) -> Verdicts:
-    """Judge so many random models that DuckDB can run.
+    """Judge a number of random models that DuckDB can run.
 
-    looks   how often what was not seen to leak is tried in worlds made for it
+    looks   the rounds of new worlds for refused models without a seen leak
     """
     judge, verdicts, number = Judge(seed), Verdicts([], []), 0
     unseen: dict[str, str] = {}
@@ -810,7 +820,7 @@ def judged(models: int, seed: int, looks: int = 0) -> Verdicts:
             elif reason is not None and not leaks:
                 unseen[query] = reason
     left, mute = judge.look_again({query: parts[query] for query in unseen}, looks)
-    # Few are left, and a leak may need one of a thousand worlds.
+    # Few models are left, and a leak may show in one of a thousand worlds only.
     left, _ = judge.look_again({query: parts[query] for query in left}, 5 * looks)
     verdicts.false_alarms = [
         (unseen[query], spelt(query, 0))
@@ -821,7 +831,7 @@ def judged(models: int, seed: int, looks: int = 0) -> Verdicts:
 
 
 def main() -> None:
-    """Judge random models, and tell what became of them."""
+    """Judge random models, and print the verdicts."""
     models, seed = (*map(int, sys.argv[1:]), *(1000, 0)[len(sys.argv) - 1 :])
     verdicts = judged(models, seed, LOOKS)
     for reason, query in verdicts.false_alarms:

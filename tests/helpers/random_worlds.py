@@ -1,7 +1,7 @@
 """Small adversarial worlds of raw rows, made from a seed.
 
-Most rows are in order, so that every relation has something to show; the rest holds
-what the data contract warns of. The same seed always gives the same world.
+Most rows are valid, so that every relation has rows. The remaining rows have the faults
+that the data contract warns about. The same seed always gives the same world.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ COUNTS = {
     "events": 40,
 }
 
-# The first rows of these tables are the well-behaved hubs that most others refer to.
+# The first rows of these tables are hubs: mostly valid, and often referred to.
 HUB_TABLES = (
     "users",
     "user_groups",
@@ -118,7 +118,8 @@ DECIMALS = (
     *("-0.00004", "0.000049999999999999", "12.34565", "-12.34565", "87.5", "100"),
     *("+1.5", "007.25", "33.333333333333333333333333", "0.99995", "12.34575"),
 )
-# Local clocks skip or repeat some of these; two calendars and the epoch do the rest.
+# Local clocks skip or repeat some of these. The remaining ones test two calendars, the
+# epoch and the precision.
 MOMENTS = (
     *("2026-03-08 02:30:00", "2026-03-29 02:30:00", "2026-03-29 01:30:00"),
     *("2026-11-01 01:30:00", "2026-10-25 02:30:00.25", "2026-03-08 02:30:00.999999"),
@@ -126,7 +127,7 @@ MOMENTS = (
     *("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999999", "2024-02-29 12:00:00"),
     *("2026-06-30 23:59:59.9999999", "1883-11-18 12:03:57", "2000-02-29 23:59:59"),
 )
-# (older, newer); a reader that moves the clock, or keeps too little, swaps them.
+# Pairs (older, newer). A reader that shifts the clock or drops digits swaps them.
 SUCCESSIONS = (
     ("2026-03-08 02:30:00", "2026-03-08 03:10:00"),
     ("2026-03-29 02:30:00", "2026-03-29 03:10:00"),
@@ -182,7 +183,7 @@ class _Maker:
     # -- single values -----------------------------------------------------
 
     def make_ids(self, count: int) -> list[int]:
-        """1, 2, 3 and so on, with a few that are hard to keep at the end."""
+        """The ids 1, 2, 3 and so on, sometimes with extreme numbers at the end."""
         ids = list(range(1, count + 1))
         if self.chance(0.4):
             ids[-2:] = [9007199254740992, 9007199254740993]
@@ -191,7 +192,7 @@ class _Maker:
         return ids
 
     def reference(self, table: str) -> str:
-        """An id of the table, most often of a hub, now and then of nothing."""
+        """An id of the table, often of a hub, and now and then of no row."""
         if self.chance(0.05):
             return str(self.random.choice([900, -900, 2**62]))
         ids = self.ids[table]
@@ -208,7 +209,7 @@ class _Maker:
         return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}"
 
     def later(self, moment: str | None) -> str | None:
-        """A moment near this one, before or after it."""
+        """Mostly a moment near this one, before or after it."""
         if moment is None or self.chance(0.15):
             return self.pick([None, self.moment()])
         start = datetime.fromisoformat(f"{moment[:19]}.000000")
@@ -230,7 +231,7 @@ class _Maker:
         return {"small": small, "odd": self.random.choice(BIGINTS), "null": None}[kind]
 
     def odd_case(self, name: str) -> str:
-        """The name in some other ASCII case."""
+        """The name in a different ASCII case."""
         return self.random.choice(
             [name.lower(), name.upper(), name.swapcase(), name.title()]
         )
@@ -263,7 +264,7 @@ class _Maker:
         return self.odd_case(name) if kind == "odd_case" else name
 
     def value(self, table: str, column: str, kind: str, key: int) -> str | None:
-        """A clean value of a column."""
+        """A value of a column, mostly a valid one."""
         if column == "id":
             return str(key)
         if column == "is_active":
@@ -333,7 +334,7 @@ class _Maker:
         }
 
     def execution(self, table: str, row: RawRow) -> RawRow:
-        """What an execution takes from its test, and when it ran."""
+        """The two sides of an execution, often as in its test, and its times."""
         side = "meta" if table.startswith("template") else "test"
         test_id = row["test_id"] or ""
         known = test_id.isdigit() and int(test_id) in self.rows["tests"]
@@ -355,7 +356,7 @@ class _Maker:
         }
 
     def make_rows(self) -> None:
-        """Every row once, as it is meant to be in the end."""
+        """Make every row once, in its final version."""
         for table, keys in self.ids.items():
             rows = {key: self.row(table, key) for key in keys}
             self.rows[table] = rows
@@ -383,7 +384,7 @@ class _Maker:
         groups[18]["date_created"] = "2026-02-30 00:00:00"
 
     def fill_groups(self, members: list[RawRow]) -> None:
-        """A member for each group, so that none of them is idle."""
+        """Add a member to each group, so that no group is empty."""
         for member, group in zip(members, self.ids["user_groups"], strict=False):
             member |= {"user_group_id": str(group), "is_active": "true"}
 
@@ -465,7 +466,7 @@ class _Maker:
         )
 
     def overlay(self, table: str, values: Sequence[RawRow], start: int = 0) -> None:
-        """Put the values over the table's rows, most of the time."""
+        """Overwrite the table's rows with these values, most of the time."""
         for row, value in zip(
             list(self.rows[table].values())[start:], values, strict=False
         ):
@@ -475,7 +476,7 @@ class _Maker:
     # -- faults and spellings ----------------------------------------------
 
     def spell(self, kind: str, text: str | None) -> str | None:
-        """The same value, spelled in another readable way."""
+        """The same value, sometimes in a different valid spelling."""
         if text is None:
             return self.random.choice(WHITE_SPACE) if self.chance(0.01) else None
         if kind == BIGINT and self.chance(0.04) and text.isdigit():
@@ -491,7 +492,7 @@ class _Maker:
         return text
 
     def spelled(self, table: str, row: RawRow) -> RawRow:
-        """The same row, some values spelled in another readable way."""
+        """The same row, some values in a different valid spelling."""
         return {
             column: self.spell(kind, row[column])
             for column, kind in TABLES[table].items()
@@ -525,7 +526,7 @@ class _Maker:
         return row
 
     def blurred(self, table: str, row: RawRow) -> RawRow:
-        """The same row, delivered with a difference that reading takes away."""
+        """The same row, with a difference that disappears when it is read."""
         row = dict(row)
         spelled = [
             column
@@ -545,7 +546,7 @@ class _Maker:
     # -- deliveries --------------------------------------------------------
 
     def another(self, table: str, key: int) -> RawRow:
-        """Another version of the row, delivered at some other time."""
+        """A different version of the row, delivered at a different time."""
         row = self.row(table, key)
         row["is_active"] = self.pick(["true", "true", "false", None])
         if self.chance(0.08):
@@ -598,7 +599,7 @@ class _Maker:
     def deliver_older(
         self, table: str, main: RawRow, others: list[RawRow]
     ) -> list[RawRow]:
-        """Older versions as well, some of them loaded later."""
+        """The row and older versions, some of them loaded later."""
         older, newer = self.succession()
         return [
             main | {"date_modified": newer},
@@ -608,7 +609,7 @@ class _Maker:
     def deliver_reloaded(
         self, table: str, main: RawRow, others: list[RawRow]
     ) -> list[RawRow]:
-        """Versions of the same moment, loaded one after the other."""
+        """Versions modified at one moment, the row's loaded last."""
         older, newer = self.succession()
         modified = self.pick(["2026-04-01 00:00:00", "2026-03-08 02:30:00"])
         return [
@@ -622,13 +623,13 @@ class _Maker:
     def deliver_repeated(
         self, table: str, main: RawRow, others: list[RawRow]
     ) -> list[RawRow]:
-        """The very same delivery again."""
+        """The same delivery two or three times."""
         return [main] * self.random.choice([2, 2, 3])
 
     def deliver_conflict(
         self, table: str, main: RawRow, others: list[RawRow]
     ) -> list[RawRow]:
-        """Versions that tie and differ, and perhaps one that ties with neither."""
+        """Two different versions that tie, and perhaps a third one that does not."""
         same = ("date_modified", "sf_date_created", "is_active", "id")
         tied = others[0] | {column: main[column] for column in same}
         if self.chance(0.3) and (main["date_modified"] or "").startswith("2026-"):
@@ -641,7 +642,7 @@ class _Maker:
     def deliver_blurred(
         self, table: str, main: RawRow, others: list[RawRow]
     ) -> list[RawRow]:
-        """Deliveries that tie and differ only in how they are spelled."""
+        """Deliveries that tie and differ only in spelling."""
         return [main, self.blurred(table, main)]
 
     def deliver_revoked(
@@ -655,7 +656,7 @@ class _Maker:
     def deliver_undated(
         self, table: str, main: RawRow, others: list[RawRow]
     ) -> list[RawRow]:
-        """Deliveries whose time is missing or garbled, active or not."""
+        """The row, and a version without a readable time, mostly active."""
         column = self.pick(["date_modified", "date_modified", "sf_date_created"]) or ""
         time = self.weighted(null=70, garbled=30)
         undated = others[0] | {
@@ -683,7 +684,7 @@ class _Maker:
         ]
 
     def world(self) -> World:
-        """All deliveries of all rows, in no order."""
+        """All deliveries of all rows, in random order."""
         self.make_rows()
         world: World = {}
         for table in TABLES:

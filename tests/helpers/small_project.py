@@ -1,4 +1,4 @@
-"""Small dbt projects with this project's macros: a world for each test of the graph."""
+"""Small dbt projects with this project's macros, one for each test of the graph."""
 
 from __future__ import annotations
 
@@ -43,12 +43,16 @@ def small_project(
     seeds: dict[str, list[dict]] | None = None,
     settings: dict | None = None,
 ) -> Path:
-    """Make a project of these models and seeds, and of what it copies from this one.
+    """Make a project of models and seeds, and of parts copied from this project.
 
-    It has this project's name, macros and hooks, and the Spark session of the
-    project that it is `like`, in a schema of its own. `models` are texts by
-    path, YAML included, and a config, if any; `settings` take the place of those
-    in dbt_project.yml.
+    It has this project's name, macros and hooks.
+
+    like      the project whose Spark session it uses
+    schema    its own schema
+    models    texts by path, including YAML and a config, if any
+    copied    the copied parts, besides `ALWAYS_COPIED`
+    seeds     rows by path
+    settings  replacements for settings in dbt_project.yml
     """
     for part in (*ALWAYS_COPIED, *copied):
         source, target = ROOT / part, folder / part
@@ -64,7 +68,7 @@ def small_project(
     for path, rows in (seeds or {}).items():
         write_csv(folder / path, rows)
     settings = yaml.safe_load((ROOT / "dbt_project.yml").read_text()) | (settings or {})
-    # On the day on which the sample is judged.
+    # The sample's variables fix the day that it is judged on.
     sample = yaml.safe_load((ROOT / SAMPLE / "dbt_project.yml").read_text())
     own = {"raw_schema": schema, "sample_schema": schema, "feeds": {}}
     settings["vars"] |= sample["vars"] | own
@@ -78,10 +82,12 @@ def small_project(
 def plain_project(
     folder: Path, like: Path, schema: str, files: dict[str, str], **outputs: str
 ) -> Path:
-    """Make a project that has the adapter and its two hooks, and nothing else of this.
+    """Make a project with the adapter and its two hooks, but no part of this project.
 
-    It has little to parse. `files` are texts by path, `outputs` the schemas of further
-    outputs beside the target `local`.
+    It has little to parse.
+
+    files    texts by path
+    outputs  the schemas of further outputs beside the target `local`
     """
     settings = {
         "name": "plain",
@@ -115,7 +121,7 @@ def plain_project(
 
 
 class SmallProject:
-    """A small project: parsed once, compiled from its manifest, or an edited one."""
+    """A small project: parsed once, compiled from its manifest or an edited copy."""
 
     def __init__(self, folder: Path, dbt: Callable[..., Any]) -> None:
         self.folder, self.dbt = folder, dbt
@@ -139,14 +145,14 @@ class SmallProject:
         )
 
     def compiled(self, *selected: str) -> dict[str, dict[str, Any]]:
-        """Return all nodes by name, of which these are compiled."""
+        """Compile nodes; return all nodes by name."""
         result = self.compile(*selected)
         assert result.success, result.exception
         written = json.loads((self.folder / "target/manifest.json").read_text())
         return {node["name"]: node for node in written["nodes"].values()}
 
     def refusal(self, *selected: str, edit: Callable[[Any], None]) -> str:
-        """Return what dbt says as it refuses to compile."""
+        """Return dbt's messages when it refuses to compile."""
         result = self.compile(*selected, edit=edit)
         assert not result.success
         messages = (str(each.message) for each in result.result or [])
@@ -154,7 +160,7 @@ class SmallProject:
 
 
 def documented(references: dict[str, dict[str, str]]) -> str:
-    """Return YAML that says what columns refer to, by model."""
+    """Return YAML with the references of columns, by model."""
     models = [
         {
             "name": model,
