@@ -13,9 +13,9 @@ A user sees a row if both queries show it to this user. Its values:
 - The masked value is shown if one value is the result of the column's mask for both.
 - Otherwise the value is null.
 
-The second case requires that `before` has no mask of the column that `now` lacks. A
-mask that undoes itself would show what it hides, and a mask that undoes a different
-mask of `before` would, too.
+Two kinds of masks would show what they hide: a mask that undoes itself, and a mask that
+undoes a different mask of `before`. So the second case compares the masks of both
+values, and requires that `before` has no mask of the column that `now` lacks.
 
 So a revoked right and a stricter policy act at once, and nothing shows that `before`
 does not show.
@@ -124,7 +124,7 @@ def whole_query(text: str | None, identifier: str) -> str:
 
 
 def is_of_one_state(read: list[str] | None, before: str) -> bool:
-    """Return whether the query that a view last switched to whole has all versions."""
+    """Return whether a view's last whole query reads all of these versions."""
     return read is not None and set(read) <= set(named_versions(before))
 
 

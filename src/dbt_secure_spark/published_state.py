@@ -80,8 +80,8 @@ class NotWritten(Exception):
 def fields_of(told: str) -> dict[str, str]:
     """Return the fields of a relation's definition in the metastore, by name.
 
-    A view's text may have several lines. The definition has it twice, one directly
-    after the first, which shows where it ends.
+    A view's text may have several lines. The definition has it twice in a row, which
+    shows where it ends.
     """
     text, view = told, None
     first, second = "\nView Text: ", "\nView Original Text: "

@@ -567,7 +567,7 @@ class Generator:
         return user, [values[0], count], by
 
     def window(self, sources: list[Source], user: str) -> tuple[str, str]:
-        """Return a window, mostly of one user's rows, and the clause of its name."""
+        """Return a window, mostly over one user, and the clause that names windows."""
         source = self.choice.choice(sources)
         if self.chance(25):
             names = self.choice.sample(("~w~", "~W~"), 2)

@@ -609,7 +609,7 @@ class _Maker:
     def deliver_reloaded(
         self, table: str, main: RawRow, others: list[RawRow]
     ) -> list[RawRow]:
-        """Versions modified at one moment, the row's loaded last."""
+        """Versions modified at one moment, with the row loaded last."""
         older, newer = self.succession()
         modified = self.pick(["2026-04-01 00:00:00", "2026-03-08 02:30:00"])
         return [
