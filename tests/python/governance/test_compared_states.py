@@ -46,6 +46,9 @@ class Metastore:
     def __init__(self, monkeypatch, **schemas: dict[str, str]) -> None:
         self.schemas = {"a": NEEDED, "b": NEEDED, "a_versions": {}, "b_versions": {}}
         self.schemas |= schemas
+        self.config = SimpleNamespace(
+            credentials=SimpleNamespace(versions_catalog=None)
+        )
         self.version = "1.0.0"
         self.defined: list[tuple[str, str]] = []
         self.datasets = {"a": [told_dataset("tests")], "b": [told_dataset("jobs")]}

@@ -462,7 +462,8 @@ def publishing_adapter(spark) -> SimpleNamespace:
             rows=[tuple(r) for r in spark.sql(query).collect()]
         )
 
-    return SimpleNamespace(execute=execute)
+    own = SimpleNamespace(credentials=SimpleNamespace(versions_catalog=None))
+    return SimpleNamespace(execute=execute, config=own)
 
 
 def spark_adapter(spark) -> SimpleNamespace:

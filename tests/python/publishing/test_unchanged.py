@@ -465,7 +465,8 @@ def adapter_of(spark) -> SimpleNamespace:
 
     run = SimpleNamespace(published=Published(), is_held=False, functions={})
     run.engine = ["Spark"]
-    return SimpleNamespace(execute=execute, dbt_run=run)
+    own = SimpleNamespace(credentials=SimpleNamespace(versions_catalog=None))
+    return SimpleNamespace(execute=execute, config=own, dbt_run=run)
 
 
 @needs_spark
