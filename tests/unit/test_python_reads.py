@@ -33,6 +33,8 @@ HEAD = 'def model(dbt, session):\n    df = dbt.ref("people")\n    '
         ),
         ("", "return df.rdd.context.textFile('/a')"),
         ("", "session.catalog.setCurrentCatalog('b')\n    return df"),
+        ("", "session.sql('use lake.a')\n    return df"),
+        ("", "session.sql('set spark.sql.defaultCatalog = lake')\n    return df"),
         ("", "session.conf.set('spark.sql.defaultCatalog', 'b')\n    return df"),
         ("", "k = 'spark.sql.' + 'defaultCatalog'\n    session.conf.set(k, 'b')"),
         ("", "session.conf.set(key='spark.sql.defaultCatalog', value='b')"),

@@ -25,6 +25,7 @@ NONE = [
     "{% endif %}{% do run_query(q) %}",
     "{% set q = 'select a from ' + this %}{% do run_query(q) %}",
     "select {% do values() %} 1",
+    "{% do adapter.dispatch('values', 'mine')() %} select 1",
     "{% if adapter.get_relation(none, 's', 't') %} select 1 {% endif %}",
 ]
 SOME = [
@@ -56,6 +57,12 @@ SOME = [
     "{% do adapter.dispatch('drop_it')() %}",
     "{% do adapter.dispatch('run_query')('drop table t') %}",
     "{% set name = 'run_query' %}{% do (dbt | attr(name))('drop table t') %}",
+    "{% do adapter.dispatch('drop' ~ '_it', 'mine')() %}",
+    "{% set d = adapter.dispatch %}{% do d('drop' ~ '_it')() %}",
+    "{% do adapter.dispatch(name)() %}",
+    "{% set this = 'a.b insert into s.t select *' %}{% do run_query('from ' ~ this) %}",
+    "{% macro a(ref) %}{% do run_query('select a from ' ~ ref('b')) %}{% endmacro %}",
+    "{% for source in a %}{% do run_query('from ' ~ source('b', 'c')) %}{% endfor %}",
     "{% do asks('drop table t') %}",
     "{% do render('{{ drop_it() }}') %}",
     "{% if %}",
@@ -71,6 +78,12 @@ def test_Z4_a_macro_named_like_the_one_of_dbt_may_write_rows():
     own = "{% macro run_query(sql) %}{% do adapter.execute(sql) %}{% endmacro %}"
     code = "{% do run_query('select 1') %}"
     assert may_write(code, {"run_query": [own]}, {"dbt"})
+
+
+def test_Z4_a_ref_of_one_s_own_returns_any_text():
+    own = "{% macro ref(name) %}a.b insert into s.t select *{% endmacro %}"
+    code = "{% do run_query('from ' ~ ref('b')) %}"
+    assert may_write(code, {"ref": [own]}, {"dbt"})
 
 
 @pytest.mark.parametrize("code", SOME)

@@ -35,6 +35,9 @@ def what_python_asks(code: str) -> tuple[str, ...] | None:
     """
     try:
         queries, views = queries_of_python("", code)
+        if not all(map(_is_query, queries)):
+            # `use` and `set` change how the names of others are looked up.
+            return None
         return tuple(over_relations(query, views) for query in queries)
     except (SyntaxError, CompilationError, NotUnderstood):
         return None
@@ -53,7 +56,7 @@ def what_python_writes_by(code: str) -> str | None:
     known = {
         id(node.func)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and _is_query(node)
+        if isinstance(node, ast.Call) and _asks_a_query(node)
     }
     known |= {
         id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
@@ -70,13 +73,17 @@ def what_python_writes_by(code: str) -> str | None:
     return None
 
 
-def _is_query(call: ast.Call) -> bool:
+def _asks_a_query(call: ast.Call) -> bool:
     """Whether the first argument of a call is the text of a query."""
     text = call.args[0] if call.args else None
-    if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
-        return False
+    is_text = isinstance(text, ast.Constant) and isinstance(text.value, str)
+    return is_text and _is_query(text.value)
+
+
+def _is_query(text: str) -> bool:
+    """Whether a text is a query, and no other statement."""
     try:
-        return isinstance(tokens_and_tree(text.value)[1], exp.Query)
+        return isinstance(tokens_and_tree(text)[1], exp.Query)
     except NotUnderstood:
         return False
 

@@ -14,20 +14,26 @@ from secure_datasets.leaks.texts import ASKS_FOR_RELATIONS, OF_TEXTS
 
 # The macros that run a text, and the names that lead to any macro or run any template.
 RUNS_A_QUERY = "run_query"
+DISPATCHES = "dispatch"
 HIDES = {"statement", "context", "builtins", "render", "submit_python_job"}
 # The calls and names in a query that stand for a relation.
 RELATIONS = {"ref", "source"}
+# The names that are trusted to be dbt's own.
+OF_DBT = RELATIONS | {RUNS_A_QUERY, "adapter", "this"}
 RELATION = "a_schema.a_relation"
 
 
 def may_write(code: str, macros: Mapping[str, list[str]], packages: set[str]) -> bool:
     """Whether a template, or a macro that it may call, may write rows.
 
-    Queries write none: `run_query` is allowed with the literal text of a query.
+    Queries write none: `run_query` is allowed with the literal text of a query. A
+    project with its own ref() or source() may write: these return any text.
 
     macros    the codes of macros by their names, without dbt's own run_query
     packages  the names of packages, through which macros are called
     """
+    if RELATIONS & macros.keys():
+        return True
     waiting, seen = [code], set()
     while waiting:
         text = waiting.pop()
@@ -49,11 +55,17 @@ def _writes(tree: nodes.Template, packages: set[str]) -> bool:
     """Whether a template itself may write rows."""
     allowed = set()
     for call in tree.find_all(nodes.Call):
-        if _name_of(call.node) == RUNS_A_QUERY and _is_query(call, tree):
+        called = _name_of(call.node)
+        if (called == RUNS_A_QUERY and _is_query(call, tree)) or (
+            called == DISPATCHES and _names_its_macro(call)
+        ):
             allowed.add(id(call.node))
     attributes = list(tree.find_all(nodes.Getattr))
     for attribute in attributes:
-        if _name_of(attribute) == RUNS_A_QUERY and id(attribute) not in allowed:
+        if (
+            attribute.attr in {RUNS_A_QUERY, DISPATCHES}
+            and id(attribute) not in allowed
+        ):
             return True
         if _name_of(attribute.node) == "adapter" and not (
             attribute.attr in OF_TEXTS or attribute.attr.startswith(ASKS_FOR_RELATIONS)
@@ -63,6 +75,8 @@ def _writes(tree: nodes.Template, packages: set[str]) -> bool:
     for name in tree.find_all(nodes.Name):
         is_owner = id(name) in owners
         if name.name in HIDES or (name.name == "adapter" and not is_owner):
+            return True
+        if name.name in OF_DBT and name.ctx != "load":
             return True
         if name.name in packages and not is_owner:
             return True
@@ -88,6 +102,12 @@ def _name_of(node: nodes.Node) -> str | None:
     if isinstance(node, nodes.Getattr):
         return node.attr
     return node.name if isinstance(node, nodes.Name) else None
+
+
+def _names_its_macro(call: nodes.Call) -> bool:
+    """Whether the first argument of a call is a text: `_named` finds its macro."""
+    first = call.args[0] if call.args else None
+    return isinstance(first, nodes.Const) and isinstance(first.value, str)
 
 
 def _is_query(call: nodes.Call, tree: nodes.Template) -> bool:
