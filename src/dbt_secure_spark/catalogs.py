@@ -145,8 +145,14 @@ def _told(formats: Mapping[str, str], is_meant: Callable[[str], bool]) -> str:
 
 def check_catalogs(adapter: SparkAdapter) -> None:
     """Raise if the views' catalog can't switch views, or the versions' is missing."""
+    catalog = versions_catalog(adapter)
     if adapter.config.credentials.method in OF_DATABRICKS:
         # Databricks refuses to show unknown settings, and has its own catalog.
+        if catalog is not None:
+            raise DbtRuntimeError(
+                "versions_catalog of the profile is for Spark with catalogs of"
+                " Iceberg's; leave it out on Databricks, which stores Delta."
+            )
         return
     own = catalog_of(adapter)
     if ICEBERG in _class_of(adapter, own.strip("`")).lower():
@@ -156,7 +162,6 @@ def check_catalogs(adapter: SparkAdapter) -> None:
             f" the profile leave spark.sql.catalog.{own} out, and give Iceberg a"
             " catalog of its own."
         )
-    catalog = versions_catalog(adapter)
     if catalog is None:
         return
     if not NAME.fullmatch(str(catalog)) or str(catalog).lower() == own.lower():

@@ -423,16 +423,20 @@ def snapshots_of(
             f" from {name}.files"
             for name in names[start : start + AT_ONCE]
         )
-        for name, path, size in rows_of(adapter, " union all ".join(queries)):
-            location = of_iceberg[name]["Location"]
+        try:
+            listed = rows_of(adapter, " union all ".join(queries))
+        except DbtRuntimeError as failure:
+            raise NotWritten(f"files of versions: {failure}") from failure
+        for name, path, size in listed:
+            location = of_iceberg[name].get("Location")
             if not path.startswith(f"{location}/"):
                 raise NotWritten(f"{path} is outside of {location}")
             files[name].append([path.removeprefix(f"{location}/"), int(size)])
     found = {}
     for name, fields in of_iceberg.items():
-        snapshot = CURRENT_SNAPSHOT.search(fields["Table Properties"])
+        snapshot = CURRENT_SNAPSHOT.search(fields.get("Table Properties", ""))
         if snapshot is None:
-            raise NotWritten(f"the catalog tells no snapshot of {name}")
+            raise NotWritten(f"the catalog shows no snapshot of {name}")
         found[name] = Snapshot(int(snapshot[1]), sorted(files[name]))
     return found
 

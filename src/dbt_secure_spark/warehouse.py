@@ -243,8 +243,15 @@ def remove_folders(adapter: SparkAdapter, schemas: list[str], runs: list[str]) -
     catalog = versions_catalog(adapter)
     for schema in schemas:
         tables = set(tables_in(adapter, schema))
-        place = described(adapter, f"{catalog}.{schema}" if catalog else schema)
-        path = spark._jvm.org.apache.hadoop.fs.Path(place["Location"])
+        name = f"{catalog}.{schema}" if catalog else schema
+        location = described(adapter, name).get("Location")
+        if catalog and not location:
+            logger.warning(
+                f"The catalog does not show where {name} lies, where a killed run may"
+                " leave files of no table."
+            )
+            continue
+        path = spark._jvm.org.apache.hadoop.fs.Path(location)
         try:
             file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
         except Py4JJavaError as failure:
@@ -252,7 +259,7 @@ def remove_folders(adapter: SparkAdapter, schemas: list[str], runs: list[str]) -
             if not catalog:
                 raise
             logger.warning(
-                f"Spark can't reach {place['Location']}, where a killed run may leave"
+                f"Spark can't reach {location}, where a killed run may leave"
                 f" files of no table: {failure.java_exception.toString()}"
             )
             continue

@@ -6,8 +6,13 @@ import pytest
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from metastore_double import RememberedMetastore
 
-from dbt_secure_spark import catalogs
-from dbt_secure_spark.published_state import columns_of, fields_of, snapshots_of
+from dbt_secure_spark import catalogs, warehouse
+from dbt_secure_spark.published_state import (
+    NotWritten,
+    columns_of,
+    fields_of,
+    snapshots_of,
+)
 from dbt_secure_spark.queries import in_catalog_of_versions
 from dbt_secure_spark.versions import definitions_of_versions, encoded, raw_reads
 
@@ -87,6 +92,15 @@ def test_the_catalog_of_versions_is_there_and_is_another_one():
     for name in ("spark_catalog", "a.b", ""):
         with pytest.raises(DbtRuntimeError, match="must be the name of a catalog"):
             catalogs.check_catalogs(metastore(name))
+
+
+def test_databricks_has_its_own_catalog():
+    adapter = metastore(None)
+    adapter.config.credentials.method = "http"
+    catalogs.check_catalogs(adapter)
+    adapter.config.credentials.versions_catalog = "lake"
+    with pytest.raises(DbtRuntimeError, match="leave it out on Databricks"):
+        catalogs.check_catalogs(adapter)
 
 
 def test_iceberg_is_not_the_catalog_of_views():
@@ -179,3 +193,30 @@ def test_the_files_of_a_version_are_its_snapshot_s():
     told = {V: definitions_of_versions(Catalog(), "s_versions")[V.split(".")[1]]}
     assert snapshots_of(Catalog(), told) == {V: (17, [["data/0.parquet", 12]])}
     assert snapshots_of(Catalog(), {V: "Provider: parquet\nSchema: root\n"}) == {}
+
+
+def test_a_version_whose_files_can_not_be_listed_is_not_written():
+    told = {V: definitions_of_versions(Catalog(), "s_versions")[V.split(".")[1]]}
+
+    class Broken(Catalog):
+        def execute(self, statement, fetch=False):
+            raise DbtRuntimeError("no such file")
+
+    with pytest.raises(NotWritten, match="no such file"):
+        snapshots_of(Broken(), told)
+    without = told[V].replace("current-snapshot-id", "other")
+    with pytest.raises(NotWritten, match="shows no snapshot of"):
+        snapshots_of(Catalog(), {V: without})
+
+
+def test_a_catalog_may_not_show_where_a_schema_lies(monkeypatch):
+    adapter = Catalog()
+    adapter.config.credentials.method = "session"
+    monkeypatch.setattr(warehouse, "session_parameters", lambda _: {})
+    monkeypatch.setattr(warehouse, "start_session", lambda _: None)
+    monkeypatch.setattr(warehouse, "tables_in", lambda *_: [])
+    monkeypatch.setattr(warehouse, "described", lambda *_: {})
+    told = []
+    monkeypatch.setattr(warehouse.logger, "warning", told.append)
+    warehouse.remove_folders(adapter, ["s_versions"], ["20260101000000_0123abcd"])
+    assert "does not show where lake.s_versions lies" in told[0]
