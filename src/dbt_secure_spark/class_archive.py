@@ -58,7 +58,7 @@ def archive_of(home: Path) -> Path:
 
 
 def java_option(home: Path) -> str:
-    """Return the options by which Java uses the archive; none where there is none."""
+    """Return the options that make Java use the archive; none without an archive."""
     archive = archive_of(home)
     # Java splits options at spaces.
     if not archive.is_file() or " " in str(archive):

@@ -59,12 +59,27 @@ class Folders:
     number: int
     cases: tuple[tuple[str, str], ...] = ()
 
-    kinds = WHOLE_TYPES
+    kinds, properties = WHOLE_TYPES, None
 
     @property
     def column(self) -> str:
         """The column that partitions the version."""
         return f"{named_by(self.key, self.cases)}__mod_{self.number}"
+
+    @property
+    def selected(self) -> str:
+        """SQL for the version's columns, from the columns of its rows."""
+        return f"*,\n    {self.of_row} as `{self.column}`"
+
+    @property
+    def clause(self) -> str:
+        """SQL for the version's partitioning."""
+        return f"`{self.column}`"
+
+    @property
+    def place(self) -> str:
+        """SQL for the folder of a row of the version."""
+        return self.clause
 
     @property
     def keys(self) -> list[str]:
@@ -163,7 +178,12 @@ class Buckets:
     number: int
     catalog: str
 
-    kinds = WHOLE_TYPES
+    kinds, cases, column, selected = WHOLE_TYPES, (), None, "*"
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that must have a bucket."""
+        return [self.key]
 
     @property
     def clause(self) -> str:
@@ -171,7 +191,7 @@ class Buckets:
         return f"bucket({self.number}, `{self.key}`)"
 
     @property
-    def of_row(self) -> str:
+    def place(self) -> str:
         """SQL for the bucket of a row."""
         return f"{self.catalog}.system.{self.clause}"
 

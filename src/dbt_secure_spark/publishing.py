@@ -18,6 +18,7 @@ from dbt_secure_spark import lineage
 from dbt_secure_spark.catalogs import (
     check_catalogs,
     refuse_versions_elsewhere,
+    table_of,
     without_its_catalog,
 )
 from dbt_secure_spark.folders import (
@@ -1560,5 +1561,5 @@ def whole_versions(
                 " time, and of which no version that says so is published here: run"
                 f" '+{node['name']}'."
             )
-        found[relation] = version
+        found[relation] = table_of(adapter, version)
     return found

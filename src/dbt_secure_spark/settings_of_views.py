@@ -1,9 +1,8 @@
 """What views and functions keep of the session that makes them.
 
-In ANSI mode a condition that fails on a row tells its values, and the row may be one
-that the tier hides. By another time zone a condition lets other rows through than the
-same rule does elsewhere. So views are made without the one and in UTC, whatever the
-method and the settings of the profile.
+In ANSI mode a condition that fails on a row shows its values, even if the tier hides
+the row. In a different time zone a condition may show different rows. So views are made
+without ANSI mode and in UTC, for each method and all settings of the profile.
 """
 
 from __future__ import annotations

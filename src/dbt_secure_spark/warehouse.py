@@ -107,8 +107,8 @@ def claim_folder(adapter: SparkAdapter, schema: str) -> None:
 def claim_catalog(adapter: SparkAdapter, catalog: str, schema: str) -> None:
     """Claim a schema of versions in their catalog, or raise if it is another's.
 
-    Of two metastores over one catalog each would drop the versions that the other's
-    views read. An empty table there bears this metastore's claim.
+    If two metastores share a catalog, each would drop versions that views of the second
+    read. An empty table in the schema has this metastore's claim.
     """
     own = schema_properties(adapter, schema).get("claim")
     if not own:

@@ -100,7 +100,8 @@ def adapter():
     run = SimpleNamespace(
         published=Published(told), deferred=lambda parent: None, is_held=False
     )
-    return SimpleNamespace(dbt_run=run)
+    own = SimpleNamespace(credentials=SimpleNamespace(versions_catalog=None))
+    return SimpleNamespace(dbt_run=run, config=own)
 
 
 def test_a_stored_model_in_time_reads_whole_versions(adapter):
@@ -108,6 +109,10 @@ def test_a_stored_model_in_time_reads_whole_versions(adapter):
     paths = known["nodes"][PATHS]
     found = whole_versions(adapter, known, paths)
     assert found == {f"lake.{STAGED}": VERSION.format(STAGED)}
+    # The code of a Python model is no statement, which dbt's adapter would complete.
+    adapter.config.credentials.versions_catalog = "iceberg"
+    found = whole_versions(adapter, known, paths)
+    assert found == {f"lake.{STAGED}": f"iceberg.{VERSION.format(STAGED)}"}
     plain = graph(limits=False)
     assert whole_versions(adapter, plain, plain["nodes"][PATHS]) == {}
 

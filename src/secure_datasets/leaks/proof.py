@@ -860,7 +860,8 @@ class Query:
         either = {frozenset(pair): pair[way == "RIGHT"] for pair in both}
         if way == "FULL":
             either = {pair: ("", "/".join(sum(sorted(pair), ()))) for pair in either}
-        # What equals one key of a pair, a coalesce() of it and the other equals both.
+        # If coalesce(a, b) is one key of a pair, and c its second key, then
+        # coalesce(a, b, c) has the value of the pair.
         either |= {
             refs | (pair - {ref}): key
             for pair, key in either.items()

@@ -36,7 +36,7 @@ def what_python_asks(code: str) -> tuple[str, ...] | None:
     try:
         queries, views = queries_of_python("", code)
         if not all(map(_is_query, queries)):
-            # `use` and `set` change how the names of others are looked up.
+            # `use` and `set` change where names are looked up.
             return None
         return tuple(over_relations(query, views) for query in queries)
     except (SyntaxError, CompilationError, NotUnderstood):
@@ -81,7 +81,7 @@ def _asks_a_query(call: ast.Call) -> bool:
 
 
 def _is_query(text: str) -> bool:
-    """Whether a text is a query, and no other statement."""
+    """Whether a text is a query, not a statement such as `use`."""
     try:
         return isinstance(tokens_and_tree(text)[1], exp.Query)
     except NotUnderstood:

@@ -412,7 +412,7 @@ def test_a_version_of_iceberg_lies_in_buckets_where_it_can(monkeypatch):
     node = {"name": "base", "config": config}
     buckets = publishing.folders_for(None, {}, node, "select")
     assert buckets.clause == "bucket(8, `k`)"
-    assert buckets.of_row == "lake.system.bucket(8, `k`)"
+    assert buckets.place == "lake.system.bucket(8, `k`)"
     assert buckets.published_rows("s_versions.b") == "select * from s_versions.b"
     config["folders_by"] = {"Project": "k"}
     with pytest.raises(CompilationError, match="'base' has folders_by, by which"):

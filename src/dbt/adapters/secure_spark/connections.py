@@ -80,7 +80,7 @@ class SecureSparkConnectionManager(SparkConnectionManager):
         return super().add_query(sql, auto_begin, bindings, *arguments, **options)
 
     def with_catalog_of_versions(self, sql: str) -> str:
-        """Name the versions' catalog in a statement: other code knows of none."""
+        """Name the versions' catalog in a statement: no caller names it."""
         catalog = self.profile.credentials.versions_catalog
         return in_catalog_of_versions(sql, catalog) if catalog else sql
 

@@ -27,8 +27,6 @@
     {%- call statement('main', language='sql' if begun.kept else model['language']) -%}
         {%- if begun.kept -%}
             describe table {{ begun.kept }}
-        {%- elif begun.folders and config.get('file_format') == 'iceberg' -%}
-            {{ version_in_buckets(begun.version, compiled_code, begun.folders) }}
         {%- elif model['language'] == 'python' -%}
             {{ write_python_version(adapter.table_of(begun.version), compiled_code, begun.folders, begun.files) }}
         {%- elif begun.folders -%}
@@ -57,8 +55,9 @@ select {{ '/*+ repartition(' ~ files ~ ', ' ~ columns | join(', ') ~ ') */ ' if 
 
 
 {#
-    The statement that writes a version in folders, like dbt-spark's `create_table_as` without
-    folders: the column of the folders is no column of the contract.
+    The statement that writes a version in folders or buckets, like dbt-spark's `create_table_as`
+    without them: the column of the folders is no column of the contract. It sorts Iceberg's
+    buckets too, since Iceberg itself would sort by the bucket alone.
 #}
 {% macro _version_in_folders(version, compiled_code, folders) -%}
 {%- set query = compiled_code -%}
@@ -69,16 +68,23 @@ select {{ '/*+ repartition(' ~ files ~ ', ' ~ columns | join(', ') ~ ') */ ' if 
 create table {{ version }}
 {{ file_format_clause() }}
 {{ options_clause() }}
-{{ tblproperties_clause() }}
-partitioned by (`{{ folders.column }}`)
+{{ _properties_clause(dict(folders.properties or {}, **config.get('tblproperties') or {})) }}
+partitioned by ({{ folders.clause }})
 {{ comment_clause() }}
 as
 select
-    *,
-    {{ folders.of_row }} as `{{ folders.column }}`
+    {{ folders.selected }}
 from (
 {{ query }}
 ) as not_in_folders
-distribute by `{{ folders.column }}`
-sort by `{{ folders.column }}`, {{ config.get('cluster_by') | join(', ') }}
+distribute by {{ folders.place }}
+sort by {{ folders.place }}, {{ config.get('cluster_by') | join(', ') }}
+{%- endmacro %}
+
+
+{# The properties of a table, as dbt-spark's `tblproperties_clause` writes those of the configuration. #}
+{% macro _properties_clause(properties) -%}
+{%- if properties -%}
+tblproperties ({% for name, value in properties.items() %}'{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}{% endfor %})
+{%- endif -%}
 {%- endmacro %}

@@ -3,7 +3,7 @@
 
     relation       the version's table
     compiled_code  the model's code, with dbt's additions
-    folders        the folders of the version, or none
+    folders        the folders or buckets of the version, or none
     files          the number of its files, or none
 #}
 {% macro write_python_version(relation, compiled_code, folders=none, files=none) -%}
@@ -30,16 +30,28 @@ for key in {{ folders.keys | tojson }}:
 if kinds.get({{ folders.key | tojson }}) != "string":
     raise ValueError({{ (model.name ~ ' is documented with a string as ' ~ folders.key ~ ', by whose values it lies in folders, and returns something else') | tojson }})
 {%- endif %}
+{%- if folders.column %}
 folder = {{ folders.column | tojson }}
 result = result.selectExpr("*", {{ (folders.of_row ~ ' as `' ~ folders.column ~ '`') | tojson }})
+{%- else %}
+from pyspark.sql import functions as F
+folder = F.expr({{ folders.place | tojson }})
+{%- endif %}
 result = result.repartition(folder).sortWithinPartitions(folder, *columns)
 {%- else %}
 result = result.repartition({{ files ~ ', ' if files }}*columns).sortWithinPartitions(*columns)
 {%- endif %}
 {%- endif %}
+{%- if folders and not folders.column %}
+writer = result.writeTo("{{ relation }}").using("iceberg")
+for name, value in {{ dict(folders.properties, **config.get('tblproperties') or {}) | tojson }}.items():
+    writer = writer.tableProperty(name, value)
+writer.partitionedBy(F.bucket({{ folders.number }}, {{ folders.key | tojson }})).create()
+{%- else %}
 writer = result.write.format("{{ config.get('file_format', 'parquet') }}")
 {%- if folders %}
 writer = writer.partitionBy(folder)
 {%- endif %}
 writer.saveAsTable("{{ relation }}")
+{%- endif %}
 {%- endmacro %}
