@@ -22,6 +22,25 @@ result = model(dbtObj(spark.table), spark)
 {%- if columns %}
 columns = {{ columns | tojson }}
 {%- if folders %}
+{{ _lay_in_folders(folders) }}
+{%- else %}
+result = result.repartition({{ files ~ ', ' if files }}*columns).sortWithinPartitions(*columns)
+{%- endif %}
+{%- endif %}
+{%- if folders and not folders.column %}
+{{ _save_in_buckets(relation, folders) }}
+{%- else %}
+writer = result.write.format("{{ config.get('file_format', 'parquet') }}")
+{%- if folders %}
+writer = writer.partitionBy(folder)
+{%- endif %}
+writer.saveAsTable("{{ relation }}")
+{%- endif %}
+{%- endmacro %}
+
+
+{# The Python that checks the keys of a result and sorts its rows by folder or bucket. #}
+{% macro _lay_in_folders(folders) -%}
 kinds = dict(result.dtypes)
 for key in {{ folders.keys | tojson }}:
     if kinds.get(key) not in {{ folders.kinds | tojson }}:
@@ -38,20 +57,13 @@ from pyspark.sql import functions as F
 folder = F.expr({{ folders.place | tojson }})
 {%- endif %}
 result = result.repartition(folder).sortWithinPartitions(folder, *columns)
-{%- else %}
-result = result.repartition({{ files ~ ', ' if files }}*columns).sortWithinPartitions(*columns)
-{%- endif %}
-{%- endif %}
-{%- if folders and not folders.column %}
+{%- endmacro %}
+
+
+{# The Python that writes a result in Iceberg's buckets. #}
+{% macro _save_in_buckets(relation, buckets) -%}
 writer = result.writeTo("{{ relation }}").using("iceberg")
-for name, value in {{ dict(folders.properties, **config.get('tblproperties') or {}) | tojson }}.items():
+for name, value in {{ dict(buckets.properties, **config.get('tblproperties') or {}) | tojson }}.items():
     writer = writer.tableProperty(name, value)
-writer.partitionedBy(F.bucket({{ folders.number }}, {{ folders.key | tojson }})).create()
-{%- else %}
-writer = result.write.format("{{ config.get('file_format', 'parquet') }}")
-{%- if folders %}
-writer = writer.partitionBy(folder)
-{%- endif %}
-writer.saveAsTable("{{ relation }}")
-{%- endif %}
+writer.partitionedBy(F.bucket({{ buckets.number }}, {{ buckets.key | tojson }})).create()
 {%- endmacro %}
