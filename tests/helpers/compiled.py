@@ -65,7 +65,7 @@ NOT_DECIDES = (
 
 
 def compile_models(
-    project: Path, target: Path, manifest=None, **variables: str
+    project: Path, target: Path, manifest=None, **variables: Any
 ) -> list[Model]:
     """Compile a project without Spark; return its models, parents before children.
 

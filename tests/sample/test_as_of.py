@@ -277,19 +277,28 @@ def test_T2_as_of_builds_what_decides_access_as_of_a_day(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def past(dbt):
+def feeds(project):
+    """The sample's feeds that have a past."""
+    text = (project / "dbt_project.yml").read_text(encoding="utf-8")
+    declared = yaml.safe_load(text)["vars"]["feeds"]
+    return {name: f for name, f in declared.items() if f.get("kind") != "current"}
+
+
+@pytest.fixture(scope="module")
+def past(dbt, feeds):
     """dbt's manifest of the project as of a moment."""
     options = ("--quiet", "--no-partial-parse", "--no-write-json")
-    result = dbt("parse", *options, "--vars", json.dumps({"as_of": ANY}))
+    variables = json.dumps({"as_of": ANY, "feeds": feeds})
+    result = dbt("parse", *options, "--vars", variables)
     assert result.success, result.exception
     return result.result
 
 
 @pytest.fixture(scope="module")
-def past_models(project, past):
+def past_models(project, past, feeds):
     """The models, compiled as of that moment."""
     target = project / "target" / "as_of"
-    return compile_models(project, target, past, as_of=ANY)
+    return compile_models(project, target, past, as_of=ANY, feeds=feeds)
 
 
 def test_T2_every_relation_has_a_schema_that_is_called_after_the_moment(past, parsed):
@@ -339,8 +348,9 @@ def test_T2_the_selector_holds_what_decides_access_and_its_parents(dbt, past, pa
     assert "users" in present
 
 
-def test_T1_staging_alone_knows_the_moment(project, parsed, past_models):
-    models = compile_models(project, project / "target" / "now", parsed)
+def test_T1_staging_alone_knows_the_moment(project, parsed, past_models, feeds):
+    target = project / "target" / "now"
+    models = compile_models(project, target, parsed, feeds=feeds)
     present = {model.name: model.sql for model in models if model.sql}
     clause = "(sf_date_created is null or sf_date_created <= timestamp"
     clause = re.compile(rf"\n +where {re.escape(clause)} '{ANY}Z'\)")

@@ -145,9 +145,7 @@ def test_the_bank_has_a_table_of_each_kind_and_each_has_a_deletion(rows, project
     feeds = read_feeds(
         declared["feeds"], Macros(document_of(PRODUCTS)).repository_tables()
     )
-    # The kind current keeps no past, of which the bank is asked.
-    kinds = {*KINDS} - {"appended", "current"}
-    assert {feed["kind"] for feed in feeds.values()} == kinds
+    assert {feed["kind"] for feed in feeds.values()} == {*KINDS} - {"appended"}
     deleted = {
         table: rows(
             f"select {table[:-1]}_id from secure_datasets.stg_{table} where is_deleted"
@@ -158,6 +156,7 @@ def test_the_bank_has_a_table_of_each_kind_and_each_has_a_deletion(rows, project
     assert deleted == {
         "user_group_members": [(35,)],
         "report_permissions": [(18,)],
+        "template_test_executions": [(27,)],
     }
 
 
