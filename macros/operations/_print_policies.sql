@@ -1,8 +1,8 @@
 {# Prints the number of rows that each policy and each security object hides, shows or masks for a user. #}
-{% macro _print_policies(user_id) %}
+{% macro _print_policies(user_id, without_past) %}
     {%- set config = secure_datasets.secure_datasets_config() -%}
     {%- set rows = [] -%}
-    {%- for name, dataset in secure_datasets.restricted_datasets(config).items() -%}
+    {%- for name, dataset in secure_datasets.restricted_datasets(config).items() if name not in without_past -%}
         {%- set rules = secure_datasets.rules_on(name, config, secure_datasets.ruling_dataset(name, config)) -%}
         {%- set counts = run_query(secure_datasets._count_under_rules(name, dataset, config, rules, user_id)).rows[0] -%}
         {%- do rows.append([name, 'tier', 'lets through', counts[0] | int | string]) -%}

@@ -15,7 +15,8 @@
         {{ print('') }}
         {{ print('User ' ~ person.user_id ~ secure_datasets.printable(adapter.access_questions().called_beside_id(person))
             ~ ('' if person.is_live else ': not active, so nothing but the global events')) }}
-        {%- set ahead = secure_datasets.staged_since(secure_datasets._shown_by_who()) -%}
+        {%- set without_past = secure_datasets.datasets_without_past() -%}
+        {%- set ahead = secure_datasets.staged_since(secure_datasets._shown_by_who(without_past)) -%}
         {% do secure_datasets.check_built('who', ahead) %}
         {%- if ahead.of_before -%}
             {{ print('Not as it is shown yet: since the secure datasets were made, or what else is asked, ' ~ adapter.access_questions().made_anew(ahead.tables, ahead.stored) ~ '. What follows is by the newest of each that is built, and may be that of neither state: run dbt, and ask again.') }}
@@ -23,19 +24,19 @@
         {#- A user's rows are few: Spark estimates this from the statistics of the access views. -#}
         {% do run_query('set spark.sql.cbo.enabled = true') %}
         {% do secure_datasets._print_objects(person.user_id) %}
-        {% do secure_datasets._print_datasets(person.user_id) %}
-        {% do secure_datasets._print_policies(person.user_id) %}
+        {% do secure_datasets._print_datasets(person.user_id, without_past) %}
+        {% do secure_datasets._print_policies(person.user_id, without_past) %}
     {%- endfor -%}
 {% endmacro %}
 
 
 {# The relations that `who` reads: the access views, the paths to them, and the secure datasets. #}
-{% macro _shown_by_who() %}
+{% macro _shown_by_who(without_past) %}
     {%- set config, names = secure_datasets.secure_datasets_config(), ['int_access_paths', 'int_securable_objects'] -%}
     {%- for tier in config.tiers.values() if tier.right is defined -%}
         {% do names.append(tier.access_view) %}
     {%- endfor -%}
-    {%- for name in config.datasets -%}
+    {%- for name in config.datasets if name not in without_past -%}
         {% do names.append('vw_secure_dataset_' ~ name) %}
     {%- endfor -%}
     {{ return(names) }}
@@ -111,22 +112,28 @@ order by 1, 2{% for each in tier.object_keys %}, seen.{{ each }}{% endfor %}
 {%- endmacro %}
 
 
-{# Prints the number of rows that the user reads in each secure dataset. #}
-{% macro _print_datasets(user_id) %}
-    {%- set config = secure_datasets.secure_datasets_config() -%}
-    {%- set query -%}
-        {%- for name, dataset in config.datasets.items() %}
-        select {{ loop.index }} as place, '{{ name }}' as dataset,
-            '{{ dataset.tier or ('context' if dataset.switch is defined else '-') }}' as tier, count(*) as row_count
-        from {{ secure_datasets.relation_named('vw_secure_dataset_' ~ name) }}
-        where user_id = {{ user_id }} or user_id is null
-        {{ 'union all' if not loop.last }}
-        {%- endfor %}
-        order by place
-    {%- endset -%}
-    {%- set rows = [] -%}
-    {%- for line in run_query(query).rows -%}
-        {% do rows.append(['vw_secure_dataset_' ~ line[1], line[2], line[3] | string]) %}
+{#
+    Prints the number of rows that the user reads in each secure dataset. That of a dataset without a
+    past is not known; the raw tables that keep none are named below.
+
+    without_past  the result of datasets_without_past()
+#}
+{% macro _print_datasets(user_id, without_past) %}
+    {%- set datasets, counts, rows = secure_datasets.secure_datasets_config().datasets, [], [] -%}
+    {%- for name in datasets if name not in without_past -%}
+        {%- do counts.append(
+            "select '" ~ name ~ "' as dataset, count(*) as row_count from "
+            ~ secure_datasets.relation_named('vw_secure_dataset_' ~ name)
+            ~ ' where user_id = ' ~ user_id ~ ' or user_id is null'
+        ) -%}
+    {%- endfor -%}
+    {%- set found = dict(run_query(counts | join(' union all ')).rows) if counts else {} -%}
+    {%- for name, dataset in datasets.items() -%}
+        {%- set tier = dataset.tier or ('context' if dataset.switch is defined else '-') -%}
+        {% do rows.append(['vw_secure_dataset_' ~ name, tier, (found[name] | string) if name in found else 'not known']) %}
     {%- endfor -%}
     {% do secure_datasets.print_table(['secure dataset', 'tier', 'rows'], rows) %}
+    {%- if without_past -%}
+        {{ print('Not known: the past of ' ~ without_past.values() | sum(start=[]) | unique | join(', ') ~ '. The feed holds the present alone; see docs/feeds.md of the package.') }}
+    {%- endif -%}
 {% endmacro %}

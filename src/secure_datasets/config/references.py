@@ -26,6 +26,7 @@ from secure_datasets.sql import spelling
 Facts = Mapping[str, Any]
 Columns = dict[str, dict[str, Any]]
 NOTHING = "nothing"
+STAGED = "stg_"
 DOCUMENTED = ("model", "seed", "snapshot")
 HOLDERS = {"user": "stg_users", "group": "stg_user_groups"}
 
@@ -345,6 +346,24 @@ class References:
                         near,
                         column,
                     )
+
+
+def raw_tables_of(names: Iterable[str], nodes: Facts, tables: Facts) -> list[str]:
+    """Return the raw tables that are staged for relations.
+
+    names   the relations
+    nodes   dbt's nodes by their unique ids
+    tables  the raw tables by name
+    """
+    waiting = [key for key, node in nodes.items() if node["name"] in {*names}]
+    found: set[str] = set()
+    while waiting:
+        key = waiting.pop()
+        if key not in found and key in nodes:
+            found.add(key)
+            waiting += nodes[key].get("depends_on", {}).get("nodes", ())
+    staged = {nodes[key]["name"].removeprefix(STAGED) for key in found}
+    return sorted(staged & {*tables})
 
 
 def documented_columns(nodes: Facts) -> dict[str, Columns]:

@@ -6,7 +6,7 @@ The queries are the same as `diff` uses to compare two built states.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -116,19 +116,21 @@ def row_changes(
     schemas: list[str],
     names: Iterable[str] | None = None,
     user: int | None = None,
+    without: Collection[str] = (),
 ) -> list[Row]:
     """Return how many rows of each secure dataset each user gains and loses.
 
     package  the macros over the later state
     names    the datasets to compare; all if None
     user     the one user to compare; all if None
+    without  the datasets that are not compared
 
     The unique key of a dataset identifies its rows. The user null stands for everybody.
     """
     found: list[Row] = []
     config = package.state.document["config"]
     for name, dataset in config["datasets"].items():
-        if names is not None and name not in names:
+        if name in without or (names is not None and name not in names):
             continue
         # If the config differs, rules differ too: compare all users.
         users = {user}
@@ -237,7 +239,8 @@ def changes(
     # An unknown user fails before the comparison starts.
     chosen = None if user is None else int(names.find(user))
     found = access_changes(before, after, schemas, is_supposed=not since)
-    rows = row_changes(before, after, schemas, user=chosen)
+    unknown = before["datasets_without_past"]()
+    rows = row_changes(before, after, schemas, user=chosen, without=unknown)
     if chosen is not None:
         found = [row for row in found if row["user_id"] == chosen]
     access = Table(
@@ -261,13 +264,26 @@ def changes(
     gained = sum(row["change"] == "gained" for row in found)
     lost = sum(row["change"] == "lost" for row in found)
     if not tables:
-        return Answer(f"{when} no one's access changes.", is_no=True)
+        sentence = f"{when} no one's access changes."
+        return Answer(sentence + _not_compared(unknown), is_no=True)
     users = f"{len(people)} user{'s' * (len(people) != 1)}"
     sentence = (
         f"{when} the access of {users} changes: {gained} object"
         f"{'s' * (gained != 1)} of the tiers gained, {lost} lost."
     )
-    return Answer(sentence, tables)
+    return Answer(sentence + _not_compared(unknown), tables)
+
+
+def _not_compared(unknown: dict[str, list[str]]) -> str:
+    """Return a sentence about datasets without a past; empty if there are none."""
+    if not unknown:
+        return ""
+    datasets = ", ".join(f"{PREFIX}{name}" for name in unknown)
+    tables = ", ".join(sorted({each for of in unknown.values() for each in of}))
+    return (
+        f" Not compared: {datasets}, because the feed of {tables} holds the present"
+        " alone."
+    )
 
 
 def _counted(rows: list[Row], names: _Names) -> Table:

@@ -24,6 +24,7 @@ from dbt_secure_spark.in_time import NOW
 from dbt_secure_spark.lineage import digest_of_code
 from dbt_secure_spark.moments import moment
 from secure_datasets.config.plan import PREFIX
+from secure_datasets.config.references import raw_tables_of
 from secure_datasets.engines.compiled import in_time, whole
 from secure_datasets.engines.duckdb import (
     DuckDB,
@@ -42,7 +43,6 @@ from secure_datasets.questions.kept import Kept
 from secure_datasets.questions.macros import Package
 
 Folders = Callable[[str], Path | None]
-STAGED = "stg_"
 
 
 def resolved(
@@ -207,16 +207,8 @@ def _moved(nodes: Mapping[str, Any], changed: set[str] | None) -> list[str]:
 
 def staged_by(state: State, names: Iterable[str]) -> list[str]:
     """Return the raw tables that are staged for relations."""
-    nodes = state.values["graph"]["nodes"]
-    waiting = [key for key, node in nodes.items() if node["name"] in {*names}]
-    found: set[str] = set()
-    while waiting:
-        key = waiting.pop()
-        if key not in found and key in nodes:
-            found.add(key)
-            waiting += nodes[key]["depends_on"]["nodes"]
-    tables = {nodes[key]["name"].removeprefix(STAGED) for key in found}
-    return sorted(tables & {*state.document["raw_tables"]})
+    nodes, tables = state.values["graph"]["nodes"], state.document["raw_tables"]
+    return raw_tables_of(names, nodes, tables)
 
 
 def _rendered(package: Package, node: Mapping[str, Any]) -> str:

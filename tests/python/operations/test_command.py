@@ -925,6 +925,36 @@ def test_Q6_what_holds_the_present_alone_has_no_past(
     assert f"{question[0]}: {said}" in err
 
 
+def test_T1_a_table_without_a_past_hides_the_past_of_its_datasets_alone(
+    in_project, published, monkeypatch
+):
+    document, table = (
+        published.values["documents"]["secure_datasets"],
+        "test_executions",
+    )
+    feed = {"has_history": False, "kind": "current"}
+    monkeypatch.setitem(document, "feeds", {table: feed})
+    monkeypatch.delitem(published.values["relations"], f"repository_sample.{table}")
+    published.write()
+    code, out, err = in_project("who", "hpark", "--as-of", DAY)
+    assert (code, err) == (YES, "")
+    assert re.search(r"project +Card Settlement +Group", out)
+    # A test shows its last execution.
+    assert re.findall(r"vw_secure_dataset_(\w+) .* not known\n", out) == [
+        "tests",
+        table,
+    ]
+    assert "Not known: the past of test_executions. The feed" in out
+    # The objects are those of the day, and the answer says what it leaves out.
+    _, out, err = in_project("since", DAY)
+    shown = "vw_secure_dataset_tests, vw_secure_dataset_test_executions"
+    assert err == "" and f"Not compared: {shown}, because the feed of {table}" in out
+    row = ("--dataset", table, "--row", "test_execution_id=1")
+    code, out, err = in_project("why", "hpark", *row, "--as-of", DAY)
+    assert (code, out) == (UNASKED, "")
+    assert f"the feed of {table} is of the kind 'current'" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
