@@ -149,6 +149,12 @@ def _check(folder: Path, name: str, raw_schema: str) -> None:
                 f"'{value}' is no name of {meaning}: write letters, digits and _,"
                 " beginning with a letter, and no value of YAML such as true"
             )
+    catalog, _, schema = raw_schema.rpartition(".")
+    if catalog.lower() == "spark_catalog":
+        raise NotMade(
+            "the schemas of spark_catalog are named without their catalog:"
+            f" --raw-schema {schema}"
+        )
     if name.lower() in TAKEN:
         raise NotMade(f"the name '{name}' is taken by a package of dbt: --name <other>")
     if name.lower() == raw_schema.lower():

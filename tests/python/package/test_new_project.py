@@ -147,6 +147,7 @@ def test_the_package_is_where_pip_has_the_python_part_from(
         ("replica", ("--raw-schema", "Replica"), "in the schema of the raw tables"),
         ("new", ("--raw-schema", "a.b.c"), "'b.c' is no name of a schema"),
         ("new", ("--raw-schema", "lake.true"), "'true' is no name of a schema"),
+        ("new", ("--raw-schema", "Spark_Catalog.raw"), "catalog: --raw-schema raw"),
         ("new", ("--package", "nowhere"), "neither a Git address nor a folder"),
         ("new", ("--package", GIT), "--revision <name>"),
         ("new", ("--package", str(ROOT), "--revision", "x"), "is no Git address"),
