@@ -292,7 +292,8 @@ def test_an_edited_policy_is_the_difference_after_building_it(
     assert after.keys() == {k for k, row in before.items() if row["project_id"] == 1}
     assert {row["test_name"] for row in after.values()} <= {"hidden"}
     schemas = ["secure_datasets", OTHER]
-    rows = differences.row_changes(now, now, schemas, edited.touched)
+    users = dict.fromkeys(edited.touched)
+    rows = differences.row_changes(now, schemas, users, edited.config)
     lost = Counter(user for user, _ in before.keys() - after.keys())
     assert {row["user_id"]: row["number"] for row in rows} == lost
     assert {row["side"] for row in rows} <= {"lost"}
@@ -304,6 +305,11 @@ def test_an_edited_policy_is_the_difference_after_building_it(
     assert not any(row["shown"] for row in values)
 
 
+MASKED_IN_TIME = """{% macro default__secure_datasets_config() %}
+policies:
+    - {role: "*", resource: tests.test_name, mask: "'hidden'", valid_from: 2100-01-03}
+{% endmacro %}
+"""
 IN_TIME = """{% macro default__secure_datasets_config() %}
 policies:
     - {role: "*", resource: tests, valid_until: 2100-01-02}
@@ -312,20 +318,35 @@ policies:
 """
 
 
-def test_T5_since_says_which_rows_go_as_a_rule_begins(published, tmp_path):
-    now, engine, path = published(random_world(4))
-    edited = edited_config(now, config_in(tmp_path, IN_TIME))
-    values = json.loads(path.read_text())
-    values["documents"]["secure_datasets"]["config"] = edited.config
-    for node in values["graph"]["nodes"].values():
-        if node["name"] == "vw_secure_dataset_tests":
-            node["depends_on"]["nodes"].append("model.secure_datasets.user_role_names")
-    path.write_text(json.dumps(values))
-    state = read_state(path, version("secure-datasets"))
-    schemas, days = [OTHER, NOW], ("2100-01-02 12:00:00", "2100-01-04")
+@pytest.fixture
+def with_config(published, tmp_path):
+    """Publish a world with policies on tests: its state, engine and config."""
+
+    def publish(world: World, text: str):
+        now, engine, path = published(world)
+        edited = edited_config(now, config_in(tmp_path, text))
+        values = json.loads(path.read_text())
+        values["documents"]["secure_datasets"]["config"] = edited.config
+        for node in values["graph"]["nodes"].values():
+            if node["name"] == "vw_secure_dataset_tests":
+                read = "model.secure_datasets.user_role_names"
+                node["depends_on"]["nodes"].append(read)
+        path.write_text(json.dumps(values))
+        state = read_state(path, version("secure-datasets"))
+        return state, engine, edited.config
+
+    return publish
+
+
+DAYS = ("2100-01-02 12:00:00", "2100-01-04")
+
+
+def test_T5_since_says_which_rows_go_as_a_rule_begins(with_config):
+    state, engine, config = with_config(random_world(4), IN_TIME)
+    schemas = [OTHER, NOW]
     then, after = (
         resolved(state, folder, engine, schema, as_of=day)
-        for schema, day in zip(schemas, days, strict=True)
+        for schema, day in zip(schemas, DAYS, strict=True)
     )
     shown = [
         {
@@ -336,9 +357,38 @@ def test_T5_since_says_which_rows_go_as_a_rule_begins(published, tmp_path):
     ]
     assert shown[0] > shown[1]
     lost = Counter(user for user, _ in shown[0] - shown[1])
-    found = differences.row_changes(then, after, schemas)
+    users = {"tests": differences.touched_users(then, after, "tests")}
+    assert users == {"tests": None}
+    found = differences.row_changes(after, schemas, users, config)
     assert {r["user_id"]: r["number"] for r in found if r["side"] == "lost"} == lost
     assert not [row for row in found if row["side"] == "gained"]
+
+
+@pytest.mark.parametrize("days", [DAYS, DAYS[::-1], DAYS[:1] * 2])
+def test_T5_since_says_which_values_a_mask_hides_as_a_rule_begins(with_config, days):
+    state, engine, _ = with_config(random_world(4), MASKED_IN_TIME)
+    schemas = [OTHER, NOW]
+    then, after = (
+        resolved(state, folder, engine, schema, as_of=day)
+        for schema, day in zip(schemas, days, strict=True)
+    )
+    answer = differences.changes(then, after, schemas, None, days[0])
+    query = (
+        f"select user_id, count(*) as number from {OTHER}.vw_secure_dataset_tests"
+        " where test_name is not null group by user_id"
+    )
+    seen = {row["user_id"]: row["number"] for row in engine.ask(query)}
+    assert seen
+    if days[0] == days[1]:
+        assert answer.is_no
+        return
+    (values,) = answer.tables
+    shown, hidden = (0, 1) if days == DAYS else (1, 0)
+    assert {row[0]: row[2:] for row in values.rows} == {
+        user: ["tests", "test_name", shown * number, hidden * number]
+        for user, number in seen.items()
+    }
+    assert answer.sentence.startswith(f"Since {days[0]} the access of {len(seen)} user")
 
 
 def test_a_config_as_it_was_changes_nothing_and_a_mistake_is_told(published, tmp_path):

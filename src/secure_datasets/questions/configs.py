@@ -63,19 +63,22 @@ class Edited:
 
     def masked_columns(self) -> dict[str, list[str]]:
         """Return by touched dataset the columns that any mask may be put on."""
-        masked = {
-            column
-            for config in (self.before, self.config)
-            for policy in config.get("policies", [])
-            if (column := plan.parts_of(policy["resource"])[1])
-        }
         found = {}
         for name in self.touched:
             one, other = (c["datasets"][name] for c in (self.before, self.config))
-            shown = [c for c in other["columns"] if c in one["columns"]]
             if one["unique_key"] == other["unique_key"]:
-                found[name] = [column for column in shown if column in masked]
+                found[name] = [c for c in self.maskable(name) if c in one["columns"]]
         return found
+
+    def maskable(self, name: str) -> list[str]:
+        """Return the shown columns of a dataset that any mask may be put on."""
+        masked = {
+            column
+            for config in (self.before, self.config)
+            for policy in config.get("policies") or []
+            if (column := plan.parts_of(policy["resource"])[1])
+        }
+        return [c for c in self.config["datasets"][name]["columns"] if c in masked]
 
     def base_of(self, name: str) -> str | None:
         """Return the model of a dataset's rows; None if they come from a query."""

@@ -6,7 +6,6 @@ The queries are the same as `diff` uses to compare two built states.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -23,6 +22,8 @@ SCHEMA = "compared_states"
 # Relations that secure datasets filter by the reader's id, besides the tiers' access
 # views.
 BY_READER = {"user_role_names", "view_outcomes", "vw_secure_user_roles"}
+# The users of datasets whose rows may differ; None: all users.
+UsersOf = dict[str, set[int] | None]
 # Above this number of users, the comparison covers all rows.
 MOST_USERS = 10_000
 
@@ -111,38 +112,21 @@ def touched_users(before: Package, after: Package, dataset: str) -> set[int] | N
 
 
 def row_changes(
-    before: Package,
-    package: Package,
-    schemas: list[str],
-    names: Iterable[str] | None = None,
-    user: int | None = None,
-    without: Collection[str] = (),
+    package: Package, schemas: list[str], users_of: UsersOf, config: Row
 ) -> list[Row]:
     """Return how many rows of each secure dataset each user gains and loses.
 
-    package  the macros over the later state
-    names    the datasets to compare; all if None
-    user     the one user to compare; all if None
-    without  the datasets that are not compared
+    package   the macros over the later state
+    users_of  the datasets to compare, each with its users; None: all users
+    config    the config of the datasets
 
     The unique key of a dataset identifies its rows. The user null stands for everybody.
     """
     found: list[Row] = []
-    config = package.state.document["config"]
-    for name, dataset in config["datasets"].items():
-        if name in without or (names is not None and name not in names):
-            continue
-        # If the config differs, rules differ too: compare all users.
-        users = {user}
-        if user is None:
-            is_of_rules = names is not None
-            users = None if is_of_rules else touched_users(before, package, name)
-        of_users = ""
-        if users is not None:
-            listed = ", ".join(map(str, sorted(users))) or "null"
-            of_users = f" where user_id in ({listed}) or user_id is null"
-        keys = ", ".join(["user_id", *dataset["unique_key"]])
-        one, other = (f"{schema}.vw_secure_dataset_{name}" for schema in schemas)
+    for name, users in users_of.items():
+        of_users = _of_users(users, "user_id")
+        keys = ", ".join(["user_id", *config["datasets"][name]["unique_key"]])
+        one, other = (f"{schema}.{PREFIX}{name}" for schema in schemas)
         for side, (has, lacks) in {
             "lost": (one, other),
             "gained": (other, one),
@@ -155,6 +139,52 @@ def row_changes(
             )
             found += [{"dataset": name, "side": side, **row} for row in rows]
     return found
+
+
+def mask_changes(
+    before: Package, after: Package, schemas: list[str], users_of: UsersOf
+) -> list[Row]:
+    """Count each user's values that a mask hides in one of two states only.
+
+    The rows are those that both states show. A value is hidden if it is not the value
+    of the base dataset in its state; without a base, no value is counted.
+    """
+    found: list[Row] = []
+    config = after.state.document["config"]
+    edited = Edited(config, config)
+    for name, users in users_of.items():
+        dataset, base = config["datasets"][name], edited.base_of(name)
+        columns = edited.maskable(name) if base else []
+        if not columns:
+            continue
+        on = [f"{{}}.{key} <=> {{}}.{key}" for key in dataset["unique_key"]]
+        sides = f"{schemas[1]}.{PREFIX}{name} as a"
+        for relation, one, other in (
+            (f"{schemas[0]}.{PREFIX}{name}", "a", "b"),
+            (after["ref_of_model"](base), "a", "base_of_a"),
+            (before["ref_of_model"](base), "b", "base_of_b"),
+        ):
+            by_user = [f"{one}.user_id <=> {other}.user_id"] * (other == "b")
+            same = " and ".join(by_user + [each.format(one, other) for each in on])
+            sides += f" inner join {relation} as {other} on {same}"
+        of_users = _of_users(users, "a.user_id") or " where true"
+        for column in columns:
+            now, then = (f"{s}.{column} <=> base_of_{s}.{column}" for s in "ab")
+            rows = after["rows_of"](
+                f"select a.user_id, count_if({now}) as shown,"
+                f" count_if({then}) as hidden from {sides}{of_users}"
+                f" and ({now}) != ({then}) group by a.user_id order by a.user_id"
+            )
+            found += [{"dataset": name, "column": column, **row} for row in rows]
+    return found
+
+
+def _of_users(users: set[int] | None, column: str) -> str:
+    """Return a condition on the rows of some users, and of everybody."""
+    if users is None:
+        return ""
+    listed = ", ".join(map(str, sorted(users))) or "null"
+    return f" where ({column} in ({listed}) or {column} is null)"
 
 
 def value_changes(package: Package, schemas: list[str], edited: Edited) -> list[Row]:
@@ -192,7 +222,8 @@ def changes_of_config(
 ) -> Answer:
     """Return the gains and losses of rows and values under a changed config."""
     names = _Names(before, after)
-    rows = row_changes(before, after, schemas, edited.touched)
+    users_of: UsersOf = dict.fromkeys(edited.touched)
+    rows = row_changes(after, schemas, users_of, edited.config)
     values = value_changes(after, schemas, edited)
     masked = Table(
         "values of the secure datasets",
@@ -240,7 +271,13 @@ def changes(
     chosen = None if user is None else int(names.find(user))
     found = access_changes(before, after, schemas, is_supposed=not since)
     unknown = before["datasets_without_past"]()
-    rows = row_changes(before, after, schemas, user=chosen, without=unknown)
+    users_of = {
+        name: touched_users(before, after, name) if chosen is None else {chosen}
+        for name in after.state.document["config"]["datasets"]
+        if name not in unknown
+    }
+    rows = row_changes(after, schemas, users_of, after.state.document["config"])
+    masked = mask_changes(before, after, schemas, users_of)
     if chosen is not None:
         found = [row for row in found if row["user_id"] == chosen]
     access = Table(
@@ -259,8 +296,20 @@ def changes(
             for row in found
         ],
     )
-    tables = [table for table in (access, _counted(rows, names)) if table.rows]
-    people = {row["user_id"] for row in (*found, *rows)} - {None}
+    values = Table(
+        "values of the secure datasets",
+        ["user_id", "user", "dataset", "column", "no longer masked", "masked now"],
+        [
+            [
+                row["user_id"],
+                names.user(row["user_id"]),
+                *(row[key] for key in ("dataset", "column", "shown", "hidden")),
+            ]
+            for row in masked
+        ],
+    )
+    tables = [t for t in (access, _counted(rows, names), values) if t.rows]
+    people = {row["user_id"] for row in (*found, *rows, *masked)} - {None}
     gained = sum(row["change"] == "gained" for row in found)
     lost = sum(row["change"] == "lost" for row in found)
     if not tables:
