@@ -45,12 +45,8 @@ LONG_MACROS = {
     "_report_facts",
     "_snapshot_steps",
     "feed_query",
-    "gates_query",
-    "permitted_operations_query",
     "read_deliveries",
     "repository_tables",
-    "roles_of_several_groups",
-    "rules_on",
     "secure_datasets_config",
     "stage_raw_table",
 }
