@@ -43,12 +43,8 @@ LONG_MACROS = {
     "_answer_about_row",
     "_grants_state",
     "_report_facts",
-    "_snapshot_steps",
-    "feed_query",
-    "read_deliveries",
     "repository_tables",
     "secure_datasets_config",
-    "stage_raw_table",
 }
 LAYERS = [
     *("staging", "intermediate", "access", "datasets", "star"),
