@@ -8,36 +8,7 @@
 {% macro permitted_operations_query(needs, role=none) -%}
 {{ secure_datasets.privilege_ctes(needs, role) }},
 
-judged as (
-    select
-        roles.role_name,
-        required.operation,
-        required.object_name,
-        required.alternative,
-        concat(
-            required.privilege, ' on ', required.needed_type, ' ', required.needed_name
-        ) as requirement,
-        bool_or(
-            held.role_name is not null
-            and (required.through_secondary_role or not held.is_secondary)
-        ) as is_held,
-        bool_or(held.role_name is not null) as is_held_somehow
-    from roles
-    cross join privileges_required as required
-    left join privileges_held as held
-        on
-            roles.role_name = held.role_name
-            and required.privilege = held.privilege
-            and {{ secure_datasets.object_is_needed('held', 'required') | indent(8) }}
-    group by
-        roles.role_name,
-        required.operation,
-        required.object_name,
-        required.alternative,
-        required.privilege,
-        required.needed_type,
-        required.needed_name
-),
+{{ secure_datasets._judged_requirements() }},
 
 alternatives as (
     select
@@ -67,4 +38,39 @@ select
         as missing
 from alternatives
 group by role_name, operation, object_name
+{%- endmacro %}
+
+
+{# Each privilege that an operation requires, and whether each role holds it, by a secondary role too. #}
+{% macro _judged_requirements() -%}
+judged as (
+    select
+        roles.role_name,
+        required.operation,
+        required.object_name,
+        required.alternative,
+        concat(
+            required.privilege, ' on ', required.needed_type, ' ', required.needed_name
+        ) as requirement,
+        bool_or(
+            held.role_name is not null
+            and (required.through_secondary_role or not held.is_secondary)
+        ) as is_held,
+        bool_or(held.role_name is not null) as is_held_somehow
+    from roles
+    cross join privileges_required as required
+    left join privileges_held as held
+        on
+            roles.role_name = held.role_name
+            and required.privilege = held.privilege
+            and {{ secure_datasets.object_is_needed('held', 'required') | indent(8) }}
+    group by
+        roles.role_name,
+        required.operation,
+        required.object_name,
+        required.alternative,
+        required.privilege,
+        required.needed_type,
+        required.needed_name
+)
 {%- endmacro %}

@@ -19,34 +19,10 @@
     {%- set shown = {'objects': 50, 'users': 20, 'changes': 100} -%}
     {%- set access, row_changes, states = secure_datasets.relation_named('access_changes'), secure_datasets.relation_named('row_changes'), secure_datasets.states_compared() -%}
     {%- set changes = adapter.access_changes() -%}
-    {%- set totals = secure_datasets.rows_of(
-        "select count(*) as all, count_if(change = 'gained') as gained, count_if(change = 'lost') as lost, count_if(change = 'other access_type') as other,"
-        ~ " count(distinct case when change = 'gained' then concat(tier, ' ', object_keys) end) as objects_gained,"
-        ~ " count(distinct case when change = 'lost' then concat(tier, ' ', object_keys) end) as objects_lost,"
-        ~ " count(distinct case when change = 'gained' then user_id end) as users_gaining,"
-        ~ " count(distinct case when change = 'lost' then user_id end) as users_losing from " ~ access
-    )[0] -%}
-    {%- set sums = 'coalesce(sum(rows_gained), 0) as rows_gained, coalesce(sum(rows_lost), 0) as rows_lost,'
-        ~ ' coalesce(sum(values_newly_covered), 0) as values_newly_covered, coalesce(sum(values_newly_shown), 0) as values_newly_shown,'
-        ~ ' coalesce(sum(values_masked_otherwise), 0) as values_masked_otherwise' -%}
+    {%- set totals, sums = secure_datasets.rows_of(secure_datasets._totals_of_access(access))[0], secure_datasets._sums_of_rows() -%}
     {%- set row_totals = secure_datasets.rows_of('select count(*) as changes, count(distinct coalesce(user_id, -1)) as users, ' ~ sums ~ ' from ' ~ row_changes)[0] -%}
     {%- set datasets = secure_datasets.rows_of('select dataset, count(*) as users, ' ~ sums ~ ' from ' ~ row_changes ~ ' group by dataset order by dataset') -%}
-    {%- set by_user -%}
-select
-    coalesce(access.user_id, seen.user_id) as user_id,
-    coalesce(gained, 0) as gained, coalesce(lost, 0) as lost,
-    coalesce(rows_gained, 0) as rows_gained, coalesce(rows_lost, 0) as rows_lost,
-    coalesce(values_newly_covered, 0) as values_newly_covered, coalesce(values_newly_shown, 0) as values_newly_shown,
-    count(*) over () as in_all
-from (
-    select user_id, count_if(change = 'gained') as gained, count_if(change = 'lost') as lost from {{ access }} group by user_id
-) as access
-full outer join (select user_id, {{ sums }} from {{ row_changes }} group by user_id) as seen
-    on access.user_id <=> seen.user_id
-order by coalesce(gained, 0) + coalesce(lost, 0) desc, coalesce(rows_gained, 0) + coalesce(rows_lost, 0) desc, user_id
-limit {{ shown.users }}
-    {%- endset -%}
-    {%- set users = secure_datasets._named_users(by_user, 'listed.gained + listed.lost desc, listed.rows_gained + listed.rows_lost desc, listed.user_id') -%}
+    {%- set users = secure_datasets._named_users(secure_datasets._changes_by_user(access, row_changes, shown.users), 'listed.gained + listed.lost desc, listed.rows_gained + listed.rows_lost desc, listed.user_id') -%}
     {%- set in_order = 'tier, object_keys, change, user_id' -%}
     {%- set listed = secure_datasets._named_users('select * from ' ~ access ~ ' order by ' ~ in_order ~ ' limit ' ~ shown.changes, in_order) -%}
     {%- set rows = secure_datasets._named_users('select * from ' ~ row_changes ~ ' order by dataset, user_id limit ' ~ shown.changes, 'dataset, listed.user_id') -%}
@@ -68,6 +44,47 @@ limit {{ shown.users }}
         'limits_about_nothing': adapter.limits_about_nothing(var('before'), var('after'), secure_datasets._seeds_of_changes()),
     }) }}
 {% endmacro %}
+
+
+{# A query of the totals of changed access: the changes by kind, and the objects and users behind them. #}
+{% macro _totals_of_access(access) -%}
+select
+    count(*) as all,
+    count_if(change = 'gained') as gained,
+    count_if(change = 'lost') as lost,
+    count_if(change = 'other access_type') as other,
+    count(distinct case when change = 'gained' then concat(tier, ' ', object_keys) end) as objects_gained,
+    count(distinct case when change = 'lost' then concat(tier, ' ', object_keys) end) as objects_lost,
+    count(distinct case when change = 'gained' then user_id end) as users_gaining,
+    count(distinct case when change = 'lost' then user_id end) as users_losing
+from {{ access }}
+{%- endmacro %}
+
+
+{# The sums of changed rows and values; 0 if nothing changed. #}
+{% macro _sums_of_rows() -%}
+{%- for number in ['rows_gained', 'rows_lost', 'values_newly_covered', 'values_newly_shown', 'values_masked_otherwise'] -%}
+coalesce(sum({{ number }}), 0) as {{ number }}{{ ', ' if not loop.last }}
+{%- endfor -%}
+{%- endmacro %}
+
+
+{# A query of the users with the most changes of access, then of rows: so many of them, and the number of all. #}
+{% macro _changes_by_user(access, row_changes, shown) -%}
+select
+    coalesce(access.user_id, seen.user_id) as user_id,
+    coalesce(gained, 0) as gained, coalesce(lost, 0) as lost,
+    coalesce(rows_gained, 0) as rows_gained, coalesce(rows_lost, 0) as rows_lost,
+    coalesce(values_newly_covered, 0) as values_newly_covered, coalesce(values_newly_shown, 0) as values_newly_shown,
+    count(*) over () as in_all
+from (
+    select user_id, count_if(change = 'gained') as gained, count_if(change = 'lost') as lost from {{ access }} group by user_id
+) as access
+full outer join (select user_id, {{ secure_datasets._sums_of_rows() }} from {{ row_changes }} group by user_id) as seen
+    on access.user_id <=> seen.user_id
+order by coalesce(gained, 0) + coalesce(lost, 0) desc, coalesce(rows_gained, 0) + coalesce(rows_lost, 0) desc, user_id
+limit {{ shown }}
+{%- endmacro %}
 
 
 {# Rows of users with the names that the states know of them. #}

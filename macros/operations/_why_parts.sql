@@ -120,8 +120,25 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         {%- set lines = secure_datasets.rows_of(secure_datasets.line_of_everyone(ruling, config, row)) -%}
         {% do facts.update({'exists': lines | length > 0}) %}
     {%- endif -%}
-    {%- for line in found -%}
-        {%- for case in cases if case.tier and line['case_' ~ case.number] -%}
+    {% do secure_datasets._add_cases(facts, person, config) %}
+    {%- if not found and not parent -%}
+        {% do facts.update({'missing': secure_datasets._trace_rows(facts.base, row)}) %}
+    {%- endif -%}
+    {% do secure_datasets._add_rules(facts, name, row, person, config) %}
+    {%- set answer = adapter.access_questions().row_answer(facts, person) -%}
+    {%- if answer.seen -%}
+        {% do secure_datasets._add_ways(facts, name, row, person, config) %}
+        {% do answer.update({'last_support': adapter.access_questions().row_support(facts, person)}) %}
+        {% do secure_datasets._add_names(answer.last_support or []) %}
+    {%- endif -%}
+    {{ return(answer) }}
+{% endmacro %}
+
+
+{# Adds the rights of the cases that apply to the row, and the nearest grants of the cases whose rights the user lacks. #}
+{% macro _add_cases(facts, person, config) %}
+    {%- for line in facts.found -%}
+        {%- for case in facts.cases if case.tier and line['case_' ~ case.number] -%}
             {%- set sides = [] -%}
             {%- for keys in [case['keys'], case.second_keys] if keys -%}
                 {%- set values = {} -%}
@@ -135,21 +152,10 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
                 {%- endif -%}
             {%- endfor -%}
             {%- if not line['case_' ~ case.number ~ '_first'] or line['case_' ~ case.number ~ '_second'] is false -%}
-                {% do secure_datasets._add_nearest(facts, sides, person, config, name) %}
+                {% do secure_datasets._add_nearest(facts, sides, person, config, facts.dataset) %}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- if not found and not parent -%}
-        {% do facts.update({'missing': secure_datasets._trace_rows(facts.base, row)}) %}
-    {%- endif -%}
-    {% do secure_datasets._add_rules(facts, name, row, person, config) %}
-    {%- set answer = adapter.access_questions().row_answer(facts, person) -%}
-    {%- if answer.seen -%}
-        {% do secure_datasets._add_ways(facts, name, row, person, config) %}
-        {% do answer.update({'last_support': adapter.access_questions().row_support(facts, person)}) %}
-        {% do secure_datasets._add_names(answer.last_support or []) %}
-    {%- endif -%}
-    {{ return(answer) }}
 {% endmacro %}
 
 
@@ -681,7 +687,7 @@ where {{ object.ids_column }} in ({{ ids | join(', ') }}) and {{ object.filter_k
 
 {# The state for the search for new rows; none if the tier's entry is incomplete or the user is not live. #}
 {% macro _grants_state(sides, person, config) %}
-    {%- set tiers, tables, holders, links, objects, grants = {}, {}, [], {}, [], [] -%}
+    {%- set tiers, tables, holders, links, objects = {}, {}, [], {}, [] -%}
     {%- for name in config.tiers -%}
         {%- set parts = secure_datasets.tier_parts(name, config) -%}
         {%- if parts.is_whole -%}
@@ -706,24 +712,11 @@ where {{ object.ids_column }} in ({{ ids | join(', ') }}) and {{ object.filter_k
             {% do links.update({link.table: secure_datasets.rows_of('select ' ~ parts['keys'] | join(', ') ~ ' from ' ~ secure_datasets.relation_named('stg_' ~ link.table) ~ ' where is_live')}) %}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set ancestors = secure_datasets.relation_named('int_user_group_ancestors') -%}
-    {%- set chains = secure_datasets.rows_of(
-        'select chain.user_group_id, chain.ancestor_user_group_id from ' ~ ancestors ~ ' as chain left semi join (select holding.user_group_id from '
-        ~ ancestors ~ ' as holding left semi join (' ~ holders | join(' union all ') ~ ') as holders on holding.ancestor_user_group_id = holders.user_group_id) as candidates'
-        ~ ' on chain.user_group_id = candidates.user_group_id'
-    ) if holders else [] -%}
-    {%- set secured = secure_datasets._secured_by_groups(config) -%}
+    {%- set chains, secured = secure_datasets._chains_to_groups(holders) if holders else [], secure_datasets._secured_by_groups(config) -%}
     {%- set ids, policies = chains | map(attribute='ancestor_user_group_id') | unique | list, secure_datasets._roles_of_policies(config) -%}
-    {%- for object_type, place in tables.items() if ids -%}
-        {% do grants.extend(secure_datasets.rows_of(
-            'select ' ~ secure_datasets.sql_text(object_type) ~ ' as object_type, granted.' ~ place[1] ~ ' as object_id, granted.user_group_id, granted.role_name from '
-            ~ secure_datasets.relation_named('stg_' ~ place[0]) ~ ' as granted left semi join ' ~ secure_datasets.relation_named('int_securable_objects')
-            ~ ' as objects on objects.object_id = granted.' ~ place[1] ~ ' and objects.object_type = ' ~ secure_datasets.sql_text(object_type)
-            ~ ' where granted.is_live and granted.user_group_id in (' ~ ids | join(', ') ~ ')'
-        )) %}
-    {%- endfor -%}
     {{ return(adapter.access_questions().state({
-        'person': person, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains, 'grants': grants, 'policies': policies,
+        'person': person, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains,
+        'grants': secure_datasets._grants_of(ids, tables) if ids else [], 'policies': policies,
         'held_roles': secure_datasets._roles_of_user(person, policies | map(attribute='role') | list) if policies else [],
         'secured': secured,
         'group_keys': secure_datasets._keys_of(secured, secure_datasets._keys_of_groups, ids) if ids else [],
@@ -732,10 +725,46 @@ where {{ object.ids_column }} in ({{ ids | join(', ') }}) and {{ object.filter_k
         'roles': secure_datasets.rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
         'names': secure_datasets.rows_of('select user_group_id, name from ' ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id in (' ~ ids | join(', ') ~ ')') if ids else [],
         'objects': secure_datasets.rows_of('select object_type, object_id, object_name from ' ~ secure_datasets.relation_named('int_securable_objects') ~ ' where ' ~ objects | join(' or ')) if objects else [],
-        'charges': secure_datasets.rows_of(
-            'select charges.object_type, charges.object_id, users.user_id, users.login_name, users.first_name, users.last_name, users.email from ('
-            ~ secure_datasets.charges_query() ~ ') as charges inner join ' ~ secure_datasets.relation_named('stg_users') ~ ' as users'
-            ~ ' on charges.user_id = users.user_id where ' ~ objects | join(' or ')
-        ) if objects else [],
+        'charges': secure_datasets._charges_on(objects) if objects else [],
     })) }}
+{% endmacro %}
+
+
+{# The links up to these groups: each group below one of them, with all its ancestors. `holders` are queries of groups. #}
+{% macro _chains_to_groups(holders) %}
+    {%- set ancestors = secure_datasets.relation_named('int_user_group_ancestors') -%}
+    {{ return(secure_datasets.rows_of(
+        'select chain.user_group_id, chain.ancestor_user_group_id from ' ~ ancestors ~ ' as chain left semi join (select holding.user_group_id from '
+        ~ ancestors ~ ' as holding left semi join (' ~ holders | join(' union all ') ~ ') as holders on holding.ancestor_user_group_id = holders.user_group_id) as candidates'
+        ~ ' on chain.user_group_id = candidates.user_group_id'
+    )) }}
+{% endmacro %}
+
+
+{#
+    The live grants of these groups on objects that are there.
+
+    tables  by the type of objects: the raw table of permissions and its column of the object
+#}
+{% macro _grants_of(ids, tables) %}
+    {%- set grants = [] -%}
+    {%- for object_type, place in tables.items() -%}
+        {% do grants.extend(secure_datasets.rows_of(
+            'select ' ~ secure_datasets.sql_text(object_type) ~ ' as object_type, granted.' ~ place[1] ~ ' as object_id, granted.user_group_id, granted.role_name from '
+            ~ secure_datasets.relation_named('stg_' ~ place[0]) ~ ' as granted left semi join ' ~ secure_datasets.relation_named('int_securable_objects')
+            ~ ' as objects on objects.object_id = granted.' ~ place[1] ~ ' and objects.object_type = ' ~ secure_datasets.sql_text(object_type)
+            ~ ' where granted.is_live and granted.user_group_id in (' ~ ids | join(', ') ~ ')'
+        )) %}
+    {%- endfor -%}
+    {{ return(grants) }}
+{% endmacro %}
+
+
+{# The people in charge of some objects; each element of `objects` is a condition. #}
+{% macro _charges_on(objects) %}
+    {{ return(secure_datasets.rows_of(
+        'select charges.object_type, charges.object_id, users.user_id, users.login_name, users.first_name, users.last_name, users.email from ('
+        ~ secure_datasets.charges_query() ~ ') as charges inner join ' ~ secure_datasets.relation_named('stg_users') ~ ' as users'
+        ~ ' on charges.user_id = users.user_id where ' ~ objects | join(' or ')
+    )) }}
 {% endmacro %}

@@ -154,7 +154,7 @@ where reason is not null
     {% do plain.append(name) if not secure_datasets.feed_of(name) and not secure_datasets.raw_readings(name) %}
 {%- endfor -%}
 {%- if plain %}
-{{ secure_datasets._dated_texts(plain, columns, linking, order_type) }}
+{{ secure_datasets._dated_texts(plain, columns, order_type) }}
 {%- endif %}
 {%- for name in names if name not in plain %}
 {{ 'union all' if plain or not loop.first }}
@@ -311,7 +311,7 @@ from (
 
 
 {# The same for raw tables with text columns and without a declared feed: one query reads all. #}
-{% macro _dated_texts(names, columns, linking, order_type) -%}
+{% macro _dated_texts(names, columns, order_type) -%}
 {%- set tables, types = secure_datasets.repository_tables(), {} -%}
 {%- for name in names -%}
     {% do types.update(tables[name].columns) %}

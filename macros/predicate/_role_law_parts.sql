@@ -56,24 +56,12 @@ if(named.group_id is null, named.role_name = {{ groups }}.name, named.group_id =
 
 {#
     The roles whose name several live groups have, each with these groups: an editor of groups
-    could add one whose members get the role. A live group with the name of everybody gives
-    nothing, whatever its members expect.
+    could add one whose members get the role.
 #}
 {% macro roles_of_several_groups(config) -%}
 {%- set pairs = secure_datasets.roles_of_policies(config) -%}
-{%- set everybody -%}
-select
-    name as role_name,
-    '*' as resource,
-    concat(
-        'the live group ', cast(user_group_id as string), ' bears the name by which policies mean'
-        ' everybody, and its members hold no role by it: rename it'
-    ) as reason
-from {{ ref('stg_user_groups') }}
-where is_live and name = '*'
-{%- endset -%}
 {%- if not pairs -%}
-{{ everybody if config.policies else secure_datasets.union_of([]) }}
+{{ secure_datasets._groups_called_everybody() if config.policies else secure_datasets.union_of([]) }}
 {%- else -%}
 with named (role_name, group_id, resource) as (
     {{ secure_datasets.roles_as_rows(pairs) | indent(4) }}
@@ -104,8 +92,22 @@ inner join bearers
     on named.role_name = bearers.name
 where named.group_id is null and not {{ secure_datasets._is_global_role() }}
 union all
-{{ everybody }}
+{{ secure_datasets._groups_called_everybody() }}
 {%- endif -%}
+{%- endmacro %}
+
+
+{# The live groups with the name of everybody, which give nothing, whatever their members expect. #}
+{% macro _groups_called_everybody() -%}
+select
+    name as role_name,
+    '*' as resource,
+    concat(
+        'the live group ', cast(user_group_id as string), ' bears the name by which policies mean'
+        ' everybody, and its members hold no role by it: rename it'
+    ) as reason
+from {{ ref('stg_user_groups') }}
+where is_live and name = '*'
 {%- endmacro %}
 
 

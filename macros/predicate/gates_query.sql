@@ -21,8 +21,7 @@
 #}
 {% macro gates_query(name, config, users, row=none) -%}
 {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
-{%- set dataset, cases = config.datasets[ruling], secure_datasets.gate_cases(ruling, config) -%}
-{%- set columns, rules = cases | map(attribute='columns') | sum(start=[]) | unique | list, secure_datasets.rules_on(name, config, ruling) -%}
+{%- set cases, rules = secure_datasets.gate_cases(ruling, config), secure_datasets.rules_on(name, config, ruling) -%}
 select
     {%- for column in config.datasets[name].unique_key %}
     {{ ruling }}.{{ column }},
@@ -30,9 +29,28 @@ select
     {{ ruling }}.user_id,
     {{ ruling }}.asked_is_live as is_live,
     {{ ruling }}.asked_is_public as is_public,
-    {%- for column in columns %}
+    {%- for column in cases | map(attribute='columns') | sum(start=[]) | unique %}
     {{ ruling }}.{{ column }} as key_{{ column }},
     {%- endfor %}
+    {{- secure_datasets._results_of_gates(ruling, cases, rules) }}
+    true as is_there
+from (
+    select
+        {{ ruling }}.*,
+        {{- secure_datasets._gates_before_masks(cases, rules) }}
+        true as is_there
+    from (
+        {{ secure_datasets._rows_with_users(name, ruling, config, users, row) | indent(8) }}
+    ) as {{ ruling }}
+) as {{ ruling }}
+{%- endmacro %}
+
+
+{#
+    The columns of the gates that are already computed, and the masks. The lines have their final
+    indentation, because `indent` would change a literal of several lines.
+#}
+{% macro _results_of_gates(ruling, cases, rules) -%}
     {%- for case in cases %}
     {{ ruling }}.case_{{ loop.index }},
     {%- if case.tier %}
@@ -59,10 +77,14 @@ select
     {%- endif %}
     {%- endif %}
     {%- endfor %}
-    true as is_there
-from (
-    select
-        {{ ruling }}.*,
+{%- endmacro %}
+
+
+{#
+    The columns of the gates that decide whether a row is shown: the cases, and the rules other than
+    masks. As in `_results_of_gates`, the lines have their final indentation.
+#}
+{% macro _gates_before_masks(cases, rules) -%}
         {%- for case in cases %}
         {{ case.applies }} as case_{{ loop.index }},
         {%- if case.tier %}
@@ -80,11 +102,6 @@ from (
         {%- endif %}
         {%- endif %}
         {%- endfor %}
-        true as is_there
-    from (
-        {{ secure_datasets._rows_with_users(name, ruling, config, users, row) | indent(8) }}
-    ) as {{ ruling }}
-) as {{ ruling }}
 {%- endmacro %}
 
 

@@ -496,6 +496,34 @@ where
     project, five of them by id. If neither exists, the global administrators act.
 #}
 {% macro _who_acts() -%}
+{{ secure_datasets._people_with_charges() }},
+
+in_charge as (
+
+    select
+        object_type,
+        object_id,
+        1 as number_in_charge,
+        concat('user ', user_id, ', the owner') as who_acts
+    from live_owners
+    union all
+    select
+        'Project' as object_type,
+        object_id,
+        count(*) as number_in_charge,
+        concat(
+            'the administrators of the project: ',
+            array_join(transform(array_sort(collect_list(case when place <= 5 then struct(place, user_id) end)), each -> concat('user ', each.user_id)), ', ')
+        ) as who_acts
+    from project_admins
+    group by object_id
+
+)
+{%- endmacro %}
+
+
+{# The administrators of projects, the live owners of objects, and both as people in charge. #}
+{% macro _people_with_charges() -%}
 project_admins as (
 
     select
@@ -530,28 +558,6 @@ charges as (
     union
     select 'Project' as object_type, object_id, user_id
     from project_admins
-
-),
-
-in_charge as (
-
-    select
-        object_type,
-        object_id,
-        1 as number_in_charge,
-        concat('user ', user_id, ', the owner') as who_acts
-    from live_owners
-    union all
-    select
-        'Project' as object_type,
-        object_id,
-        count(*) as number_in_charge,
-        concat(
-            'the administrators of the project: ',
-            array_join(transform(array_sort(collect_list(case when place <= 5 then struct(place, user_id) end)), each -> concat('user ', each.user_id)), ', ')
-        ) as who_acts
-    from project_admins
-    group by object_id
 
 )
 {%- endmacro %}

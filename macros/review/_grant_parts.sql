@@ -39,6 +39,35 @@
     access views or the audit show it. Global roles reach every object of a type: one row a type.
 #}
 {% macro _judged_ways(rights) -%}
+{{ secure_datasets._ways_on_objects_and_types() }},
+
+{{ secure_datasets._shown_by_links(rights.linked) }},
+
+judged_ways as (
+
+    select
+        ways.user_id,
+        ways.object_type,
+        ways.object_id,
+        ways.permission_name,
+        ways.path_kind,
+        ways.grant_table,
+        ways.grant_id,
+        shown.user_id is not null or not {{ secure_datasets._is_right('ways', rights.linked) }} as is_needed
+    from ways
+    left join shown
+        on
+            ways.user_id = shown.user_id
+            and ways.object_type = shown.object_type
+            and ways.object_id = shown.object_id
+            and ways.permission_name = shown.permission_name
+
+)
+{%- endmacro %}
+
+
+{# The paths to a right on one object, and global roles as paths to a right on every object of a type. #}
+{% macro _ways_on_objects_and_types() -%}
 ways as (
 
     select
@@ -67,12 +96,16 @@ global_ways as (
     from {{ ref('int_access_paths') }}
     where grant_table = 'user_global_roles'
 
-),
+)
+{%- endmacro %}
 
+
+{# The rights that show a user something only through linked objects, and do so. #}
+{% macro _shown_by_links(linked) -%}
 shown as (
 
     -- There is one row for each project that shows a data source.
-    {% for right in rights.linked %}
+    {% for right in linked %}
     select distinct
         user_id,
         {{ secure_datasets.sql_text(right.object_type) }} as object_type,
@@ -83,91 +116,18 @@ shown as (
     {% else %}
     select distinct user_id, object_type, object_id, permission_name from ways where false
     {% endfor %}
-),
-
-judged_ways as (
-
-    select
-        ways.user_id,
-        ways.object_type,
-        ways.object_id,
-        ways.permission_name,
-        ways.path_kind,
-        ways.grant_table,
-        ways.grant_id,
-        shown.user_id is not null or not {{ secure_datasets._is_right('ways', rights.linked) }} as is_needed
-    from ways
-    left join shown
-        on
-            ways.user_id = shown.user_id
-            and ways.object_type = shown.object_type
-            and ways.object_id = shown.object_id
-            and ways.permission_name = shown.permission_name
-
 )
 {%- endmacro %}
 
 
 {#
-    Whether each grant is needed, and what the user loses without it: a right, if there is no
-    second way to it, or only a kind of way in access_type. With three kinds or more, access_type
-    stays Multiple without one of them.
+    Whether each grant is needed, and what a user loses without it: a right, if there is no second
+    way to it, or only a kind of way in access_type.
 #}
 {% macro _grant_losses(rights) -%}
-global_kinds as (
+{{ secure_datasets._counted_ways(rights.carried) }},
 
-    select
-        user_id,
-        object_type,
-        permission_name,
-        count(distinct path_kind) as kinds
-    from global_ways
-    group by user_id, object_type, permission_name
-
-),
-
-counted_ways as (
-
-    select
-        judged_ways.*,
-        {{ secure_datasets._is_right('judged_ways', rights.carried) }} as is_carried,
-        coalesce(global_kinds.kinds, 0) as global_kinds,
-        count(*) over of_right as number_of_ways,
-        count_if(path_kind = 'User') over of_right as user_ways,
-        count_if(path_kind = 'Group') over of_right as group_ways
-    from judged_ways
-    left join global_kinds
-        on
-            judged_ways.user_id = global_kinds.user_id
-            and judged_ways.object_type = global_kinds.object_type
-            and judged_ways.permission_name = global_kinds.permission_name
-    window of_right as (
-        partition by judged_ways.user_id, judged_ways.object_type, judged_ways.object_id, judged_ways.permission_name
-    )
-
-),
-
-weighed_ways as (
-
-    select
-        grant_table,
-        grant_id,
-        is_needed,
-        case
-            when not is_needed then null
-            when number_of_ways = 1 and global_kinds = 0 then true
-            when
-                is_carried
-                and global_kinds
-                + case when user_ways > 0 then 1 else 0 end
-                + case when group_ways > 0 then 1 else 0 end
-                + case when number_of_ways > user_ways + group_ways then 1 else 0 end = 2
-                and case path_kind when 'User' then user_ways when 'Group' then group_ways end = 1
-                then false
-        end as takes_right
-    from counted_ways
-
-),
+{{ secure_datasets._weighed_ways() }},
 
 global_roles as (
 
@@ -194,6 +154,73 @@ weighed as (
         from global_roles
     ) as each_way
     group by grant_table, grant_id
+
+)
+{%- endmacro %}
+
+
+{# Every path, and the number of ways to its right: in all, by each kind, and by global roles. #}
+{% macro _counted_ways(carried) -%}
+global_kinds as (
+
+    select
+        user_id,
+        object_type,
+        permission_name,
+        count(distinct path_kind) as kinds
+    from global_ways
+    group by user_id, object_type, permission_name
+
+),
+
+counted_ways as (
+
+    select
+        judged_ways.*,
+        {{ secure_datasets._is_right('judged_ways', carried) }} as is_carried,
+        coalesce(global_kinds.kinds, 0) as global_kinds,
+        count(*) over of_right as number_of_ways,
+        count_if(path_kind = 'User') over of_right as user_ways,
+        count_if(path_kind = 'Group') over of_right as group_ways
+    from judged_ways
+    left join global_kinds
+        on
+            judged_ways.user_id = global_kinds.user_id
+            and judged_ways.object_type = global_kinds.object_type
+            and judged_ways.permission_name = global_kinds.permission_name
+    window of_right as (
+        partition by judged_ways.user_id, judged_ways.object_type, judged_ways.object_id, judged_ways.permission_name
+    )
+
+)
+{%- endmacro %}
+
+
+{#
+    Every path, and what its user loses without it: true for the right, false for a kind of way in
+    access_type, null for nothing. With three kinds or more, access_type stays Multiple without one
+    of them.
+#}
+{% macro _weighed_ways() -%}
+weighed_ways as (
+
+    select
+        grant_table,
+        grant_id,
+        is_needed,
+        case
+            when not is_needed then null
+            when number_of_ways = 1 and global_kinds = 0 then true
+            when
+                is_carried
+                and global_kinds
+                + case when user_ways > 0 then 1 else 0 end
+                + case when group_ways > 0 then 1 else 0 end
+                + case when number_of_ways > user_ways + group_ways then 1 else 0 end = 2
+                and case path_kind when 'User' then user_ways when 'Group' then group_ways end = 1
+                then false
+        end as takes_right
+    from counted_ways
 
 )
 {%- endmacro %}
@@ -230,6 +257,27 @@ grants as (
     that it leads to, so that the user loses no right and no role of policies without it.
 #}
 {% macro _judged_members() -%}
+{{ secure_datasets._groups_of_members() }},
+
+redundant_members as (
+
+    -- A membership counts if it is the only way to any of its groups.
+    select
+        user_group_member_id,
+        user_id,
+        ancestor_user_group_id
+    from (
+        select *, min(number_of_ways) over (partition by user_group_member_id) as fewest_ways
+        from reached_groups
+    ) as each_way
+    where fewest_ways > 1
+
+)
+{%- endmacro %}
+
+
+{# The live memberships, and the groups that each leads to, with the number of the user's ways to a group. #}
+{% macro _groups_of_members() -%}
 members as (
 
     select
@@ -254,21 +302,6 @@ reached_groups as (
     -- Only live groups pass on rights.
     inner join {{ ref('int_user_group_ancestors') }} as ancestors
         on members.user_group_id = ancestors.user_group_id
-
-),
-
-redundant_members as (
-
-    -- A membership counts if it is the only way to any of its groups.
-    select
-        user_group_member_id,
-        user_id,
-        ancestor_user_group_id
-    from (
-        select *, min(number_of_ways) over (partition by user_group_member_id) as fewest_ways
-        from reached_groups
-    ) as each_way
-    where fewest_ways > 1
 
 )
 {%- endmacro %}

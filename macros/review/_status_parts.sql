@@ -8,31 +8,7 @@
     is_told   true: people read the ways, so each names the linked objects and the day since when
 #}
 {% macro _shown_ways(relation, within, keys, is_told=false) -%}
-{%- set config = secure_datasets.secure_datasets_config() -%}
-shown as (
-    {% for name, tier in secure_datasets._reviewed_tiers().items() %}
-    {%- set parts = secure_datasets.tier_parts(name, config) %}
-    {%- set own, others = parts.rights[0], secure_datasets._other_keys(parts) %}
-    -- There is one row for each linked object.
-    select{{ ' distinct' if not others }}
-        user_id,
-        {{ secure_datasets.sql_text(own.object_type) }} as object_type,
-        {{ own.key }} as object_id,
-        {{ secure_datasets.sql_text(own.permission) }} as permission_name,
-        {% if others and is_told %}{{ secure_datasets._first_linked() | indent(8) }}{% else %}''{% endif %} as shown_with,
-        {{ others | length > 0 and is_told }} as is_linked,
-        {% if others and is_told %}{{ secure_datasets._earliest('linked_since') }}{% else %}cast(null as timestamp){% endif %} as linked_since,
-        {% if others %}{{ secure_datasets._all_linked(others) }}{% else %}cast(null as string){% endif %} as linked
-    from {% if others and is_told %}{{ secure_datasets._linked_by_name(relation, tier.access_view, parts, others, within, keys) | indent }}
-    {%- else %}{{ relation(tier.access_view) }} as seen
-    {{ secure_datasets._of_the_asked('seen', own, within, keys) | indent }}{% endif %}
-    {%- if others %}
-    group by user_id, {{ own.key }}
-    {%- endif %}
-    {{ 'union' if not loop.last }}
-    {%- endfor %}
-
-),
+{{ secure_datasets._shown_rights(relation, within, keys, is_told) }},
 
 ways as (
 
@@ -45,26 +21,14 @@ ways as (
             when not shown.is_linked then {{ secure_datasets._way_since('paths') }}
             else {{ secure_datasets._latest([secure_datasets._way_since('paths'), 'shown.linked_since']) }}
         end as since,
-        concat(
-            shown.permission_name, shown.shown_with, ': ', paths.path_kind,
-            coalesce(concat(', role ', paths.role_name), ''),
-            coalesce(concat(', through ', paths.group_chain), ''),
-            ', by ', paths.grant_table, ' ', paths.grant_id,
-            coalesce(concat(' and user_group_members ', paths.user_group_member_id), '')
-        ) as way,
+        {{ secure_datasets._way_in_words() | indent(8) }} as way,
         paths.created_by,
         paths.member_created_by,
         paths.grant_table,
         paths.grant_id,
         paths.user_group_member_id,
         -- The same without names, which change while the access stays.
-        concat_ws(
-            '|', shown.permission_name, paths.path_kind, coalesce(paths.role_name, ''), paths.grant_table, cast(paths.grant_id as string),
-            coalesce(cast(paths.user_group_member_id as string), ''),
-            coalesce(array_join(transform(paths.group_ids, each -> cast(each as string)), '>'), ''),
-            -- All linked objects, if the right shows some.
-            shown.linked
-        ) as unnamed_way
+        {{ secure_datasets._way_without_names() | indent(8) }} as unnamed_way
     from shown
     inner join (
         select paths.*
@@ -80,6 +44,69 @@ ways as (
             and shown.object_id = paths.object_id
             and shown.permission_name = paths.permission_name
 
+)
+{%- endmacro %}
+
+
+{# The CTE `shown` of `_shown_ways`. #}
+{% macro _shown_rights(relation, within, keys, is_told) -%}
+{%- set config = secure_datasets.secure_datasets_config() -%}
+shown as (
+    {% for name, tier in secure_datasets._reviewed_tiers().items() %}
+    {{ secure_datasets._shown_by_tier(tier.access_view, secure_datasets.tier_parts(name, config), relation, within, keys, is_told) | indent(4) }}
+    {{ 'union' if not loop.last }}
+    {%- endfor %}
+
+)
+{%- endmacro %}
+
+
+{#
+    Each right of one tier that shows a user something, from its access view, with the linked objects.
+
+    parts  the result of tier_parts() for the tier; the rest as in `_shown_ways`
+#}
+{% macro _shown_by_tier(view, parts, relation, within, keys, is_told) -%}
+{%- set own, others = parts.rights[0], secure_datasets._other_keys(parts) -%}
+-- There is one row for each linked object.
+select{{ ' distinct' if not others }}
+    user_id,
+    {{ secure_datasets.sql_text(own.object_type) }} as object_type,
+    {{ own.key }} as object_id,
+    {{ secure_datasets.sql_text(own.permission) }} as permission_name,
+    {% if others and is_told %}{{ secure_datasets._first_linked() | indent(4) }}{% else %}''{% endif %} as shown_with,
+    {{ others | length > 0 and is_told }} as is_linked,
+    {% if others and is_told %}{{ secure_datasets._earliest('linked_since') }}{% else %}cast(null as timestamp){% endif %} as linked_since,
+    {% if others %}{{ secure_datasets._all_linked(others) }}{% else %}cast(null as string){% endif %} as linked
+from {% if others and is_told %}{{ secure_datasets._linked_by_name(relation, view, parts, others, within, keys) }}
+{%- else %}{{ relation(view) }} as seen
+{{ secure_datasets._of_the_asked('seen', own, within, keys) }}{% endif %}
+{%- if others %}
+group by user_id, {{ own.key }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# A way in words, with the names of its groups and of the linked objects. #}
+{% macro _way_in_words() -%}
+concat(
+    shown.permission_name, shown.shown_with, ': ', paths.path_kind,
+    coalesce(concat(', role ', paths.role_name), ''),
+    coalesce(concat(', through ', paths.group_chain), ''),
+    ', by ', paths.grant_table, ' ', paths.grant_id,
+    coalesce(concat(' and user_group_members ', paths.user_group_member_id), '')
+)
+{%- endmacro %}
+
+
+{# What identifies a way: the ids of its rows and groups, and a digest of all linked objects. #}
+{% macro _way_without_names() -%}
+concat_ws(
+    '|', shown.permission_name, paths.path_kind, coalesce(paths.role_name, ''), paths.grant_table, cast(paths.grant_id as string),
+    coalesce(cast(paths.user_group_member_id as string), ''),
+    coalesce(array_join(transform(paths.group_ids, each -> cast(each as string)), '>'), ''),
+    -- All linked objects, if the right shows some.
+    shown.linked
 )
 {%- endmacro %}
 
@@ -197,12 +224,24 @@ named_users as (
 {%- endmacro %}
 
 
+{# The type of the objects in each raw table of objects and groups. #}
+{% macro _types_of_things() %}
+    {{ return({'user_groups': 'User Group', 'meta_data_sources': 'Data Source', 'projects': 'Project', 'reports': 'Report'}) }}
+{% endmacro %}
+
+
+{# The type of the objects in a raw table; the name of a table without a type. #}
+{% macro _type_of_rows(table) -%}
+{{ secure_datasets._types_of_things().get(table, table) }}
+{%- endmacro %}
+
+
 {#
     The CTE with the name of each group and object, live or not, and why the newest row is rejected.
     `relation` names the relations.
 #}
 {% macro _things_by_name(relation) -%}
-{%- set types = {'User Group': 'user_groups', 'Data Source': 'meta_data_sources', 'Project': 'projects', 'Report': 'reports'} -%}
+{%- set types = secure_datasets._types_of_things() -%}
 {%- set tables = secure_datasets.repository_tables() -%}
 named_things as (
 
@@ -215,7 +254,7 @@ named_things as (
         case when count_if(rejection_reason is null) = 0 then min(rejection_reason) end as rejection_reason,
         {{ secure_datasets._gone() }} as gone
     from (
-        {%- for type, table in types.items() %}
+        {%- for table, type in types.items() %}
         select '{{ type }}' as object_type, {{ tables[table].key }} as object_id, name, is_live, rejection_reason, is_deleted, deleted_on
         from {{ relation('stg_' ~ table) }}
         {{ 'union all' if not loop.last }}
@@ -223,7 +262,7 @@ named_things as (
     ) as things
     where object_id is not null
     group by object_type, object_id
-    {%- for type, table in types.items() %}
+    {%- for table, type in types.items() %}
     {%- set before = secure_datasets.undelivered_rows(table, relation) %}
     {%- if before %}
     union all
@@ -325,13 +364,7 @@ access_now as (
     within, keys  as in `_shown_ways`
 #}
 {% macro _linked_by_name(relation, view, parts, others, within, keys) -%}
-{%- set own, times = parts.rights[0], [] -%}
-{%- for right in parts.rights if right.key != own.key -%}
-    {%- do times.append('days_' ~ right.key ~ '.since') -%}
-{%- endfor -%}
-{%- for link in parts.links -%}
-    {%- do times.append(link.table ~ '.date_created') -%}
-{%- endfor %}
+{%- set own = parts.rights[0] -%}
 (
     select
         linked.user_id,
@@ -350,46 +383,70 @@ access_now as (
             partition by linked.user_id, linked.{{ own.key }}
             order by {% for other in others %}linked.{{ other.key }}{{ ', ' if not loop.last }}{% endfor %}
         ) as place,
-        {{ secure_datasets._latest(times) if parts.is_whole else 'cast(null as timestamp)' }} as linked_since
+        {{ secure_datasets._latest(secure_datasets._link_times(parts)) if parts.is_whole else 'cast(null as timestamp)' }} as linked_since
     from {{ relation(view) }} as linked
     -- Only rows that are shown are looked up.
     {{ secure_datasets._of_the_asked('linked', own, within, keys) | indent }}
-    {%- for right in parts.rights if right.key != own.key %}
-    left join (
-        select
-            user_id,
-            object_id,
-            {{ secure_datasets._earliest(secure_datasets._way_since('paths')) }} as since
-        from {{ relation('explained_access_paths') }} as paths
-        {%- if 'user_id' in keys %}
-        left semi join {{ within }}
-            on paths.user_id = {{ within }}.user_id
-        {%- endif %}
-        where object_type = {{ secure_datasets.sql_text(right.object_type) }} and permission_name = {{ secure_datasets.sql_text(right.permission) }}
-        group by user_id, object_id
-    ) as days_{{ right.key }}
-        on linked.user_id = days_{{ right.key }}.user_id and linked.{{ right.key }} = days_{{ right.key }}.object_id
-    {%- endfor %}
-    {%- for link in parts.links %}
-    left join (
-        -- Several rows may link the same objects.
-        select
-            {%- for key in parts['keys'] %}
-            {{ key }},
-            {%- endfor %}
-            {{ secure_datasets._earliest('date_created') }} as date_created
-        from {{ relation('stg_' ~ link.table) }}
-        where is_live
-        group by {{ parts['keys'] | join(', ') }}
-    ) as {{ link.table }}
-        on {% for key in parts['keys'] %}linked.{{ key }} = {{ link.table }}.{{ key }}{{ ' and ' if not loop.last }}{% endfor %}
-    {%- endfor %}
+    {{- secure_datasets._joins_of_link_times(relation, parts, within, keys) | indent(4) }}
     {%- for other in others if other.object_type %}
     left join {{ relation('int_securable_objects') }} as named_{{ other.key }}
         on named_{{ other.key }}.object_type = {{ secure_datasets.sql_text(other.object_type) }} and linked.{{ other.key }} = named_{{ other.key }}.object_id
     {%- endfor %}
 ) as linked_by_name
 {%- endmacro %}
+
+
+{#
+    The joins of the times that decide since when linked objects show: of the rights on the other
+    objects, and of the links.
+
+    parts, within, keys  as in `_linked_by_name`
+#}
+{% macro _joins_of_link_times(relation, parts, within, keys) -%}
+{%- for right in parts.rights if right.key != parts.rights[0].key %}
+left join (
+    select
+        user_id,
+        object_id,
+        {{ secure_datasets._earliest(secure_datasets._way_since('paths')) }} as since
+    from {{ relation('explained_access_paths') }} as paths
+    {%- if 'user_id' in keys %}
+    left semi join {{ within }}
+        on paths.user_id = {{ within }}.user_id
+    {%- endif %}
+    where object_type = {{ secure_datasets.sql_text(right.object_type) }} and permission_name = {{ secure_datasets.sql_text(right.permission) }}
+    group by user_id, object_id
+) as days_{{ right.key }}
+    on linked.user_id = days_{{ right.key }}.user_id and linked.{{ right.key }} = days_{{ right.key }}.object_id
+{%- endfor %}
+{%- for link in parts.links %}
+left join (
+    -- Several rows may link the same objects.
+    select
+        {%- for key in parts['keys'] %}
+        {{ key }},
+        {%- endfor %}
+        {{ secure_datasets._earliest('date_created') }} as date_created
+    from {{ relation('stg_' ~ link.table) }}
+    where is_live
+    group by {{ parts['keys'] | join(', ') }}
+) as {{ link.table }}
+    on {% for key in parts['keys'] %}linked.{{ key }} = {{ link.table }}.{{ key }}{{ ' and ' if not loop.last }}{% endfor %}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# The columns of `_joins_of_link_times`. #}
+{% macro _link_times(parts) %}
+    {%- set times = [] -%}
+    {%- for right in parts.rights if right.key != parts.rights[0].key -%}
+        {% do times.append('days_' ~ right.key ~ '.since') %}
+    {%- endfor -%}
+    {%- for link in parts.links -%}
+        {% do times.append(link.table ~ '.date_created') %}
+    {%- endfor -%}
+    {{ return(times) }}
+{% endmacro %}
 
 
 {# A digest of all linked objects: it changes when the set of links changes. #}

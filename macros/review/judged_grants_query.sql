@@ -18,7 +18,7 @@ with {{ secure_datasets._users_by_name(ref) }},
 
 {{ secure_datasets._judged_members() }},
 
-{{ secure_datasets._live_holders() }},
+{{ secure_datasets._groups_and_roles_that_give() }},
 
 {{ secure_datasets._judged_permissions() }},
 
@@ -99,7 +99,7 @@ left join named_things
 
 
 {# The groups with live members, and the global roles that grant something. #}
-{% macro _live_holders() -%}
+{% macro _groups_and_roles_that_give() -%}
 groups_with_members as (
 
     -- There is one row for each member of a group.
@@ -192,7 +192,6 @@ final as (
 {# The judged rows of one raw table that links objects, shown by the access views of some tiers. #}
 {% macro _judged_links(table, shown_in) -%}
 {%- set keys = table.references -%}
-{%- set types = {'projects': 'Project', 'meta_data_sources': 'Data Source', 'reports': 'Report'} -%}
 {%- set first = keys.keys() | first -%}
 select
     '{{ table.name }}' as grant_table,
@@ -200,7 +199,7 @@ select
     cast(null as bigint) as user_id,
     cast(null as bigint) as user_group_id,
     -- The row is listed with the first of the objects that it links.
-    '{{ types.get(keys[first], keys[first]) }}' as object_type,
+    '{{ secure_datasets._type_of_rows(keys[first]) }}' as object_type,
     links.{{ first }} as object_id,
     cast(null as string) as role_name,
     case
@@ -208,19 +207,7 @@ select
         when links.number_of_links > 1 then 'redundant'
         else 'counts'
     end as verdict,
-    case
-        when shown.is_shown is null
-            then concat_ws(
-                '; ',
-                {%- for key, parent in keys.items() %}
-                case when named_{{ key }}.is_live is not true then concat('object: ', {{ secure_datasets._not_live(types.get(parent, parent) | lower, 'links.' ~ key, 'named_' ~ key ~ '.name', 'named_' ~ key) }}) end,
-                {%- endfor %}
-                case
-                    when {% for key in keys %}named_{{ key }}.is_live{{ ' and ' if not loop.last }}{% endfor %}
-                        then concat({{ secure_datasets._rights_that_it_takes(shown_in, keys) | indent(24) }})
-                end
-            )
-    end as missing
+    case when shown.is_shown is null then {{ secure_datasets._missing_of_link(keys, shown_in) | indent(4) }} end as missing
 from (
     select *, count(*) over (partition by {{ keys | join(', ') }}) as number_of_links
     from {{ ref('stg_' ~ table.name) }}
@@ -228,7 +215,7 @@ from (
 ) as links
 {%- for key, parent in keys.items() %}
 left join named_things as named_{{ key }}
-    on named_{{ key }}.object_type = '{{ types.get(parent, parent) }}' and links.{{ key }} = named_{{ key }}.object_id
+    on named_{{ key }}.object_type = '{{ secure_datasets._type_of_rows(parent) }}' and links.{{ key }} = named_{{ key }}.object_id
 {%- endfor %}
 left join (
     -- There is one row for each user.
@@ -239,6 +226,21 @@ left join (
     {%- endfor %}
 ) as shown
     on{% for key in keys %} links.{{ key }} = shown.{{ key }}{{ ' and' if not loop.last }}{% endfor %}
+{%- endmacro %}
+
+
+{# The reasons why a row that links objects gives nothing: an object is not live, or nobody holds the rights. #}
+{% macro _missing_of_link(keys, shown_in) -%}
+concat_ws(
+    '; ',
+    {%- for key, parent in keys.items() %}
+    case when named_{{ key }}.is_live is not true then concat('object: ', {{ secure_datasets._not_live(secure_datasets._type_of_rows(parent) | lower, 'links.' ~ key, 'named_' ~ key ~ '.name', 'named_' ~ key) }}) end,
+    {%- endfor %}
+    case
+        when {% for key in keys %}named_{{ key }}.is_live{{ ' and ' if not loop.last }}{% endfor %}
+            then concat({{ secure_datasets._rights_that_it_takes(shown_in, keys) | indent(12) }})
+    end
+)
 {%- endmacro %}
 
 
@@ -290,22 +292,27 @@ others as (
             and mine.ancestor_user_group_id = reached_groups.ancestor_user_group_id
             and mine.user_group_member_id != reached_groups.user_group_member_id
     {%- for name in rights.links %}
-    {%- set table = tables[name] %}
     union
-    select '{{ name }}' as grant_table, mine.{{ table.key }} as grant_id, '{{ name }}' as other_table, twins.{{ table.key }} as other_id
-    from {{ ref('stg_' ~ name) }} as mine
-    inner join {{ ref('stg_' ~ name) }} as twins
-        on
-            mine.{{ table.key }} != twins.{{ table.key }}
-            {%- for key in table.references %}
-            and mine.{{ key }} = twins.{{ key }}
-            {%- endfor %}
-    where mine.is_live and twins.is_live
+    {{ secure_datasets._equal_links(tables[name]) | indent(4) }}
     {%- endfor %}
 
 ),
 
 {{ secure_datasets._first_stand_ins() }}
+{%- endmacro %}
+
+
+{# The pairs of live rows of a raw table that link the same objects. #}
+{% macro _equal_links(table) -%}
+select '{{ table.name }}' as grant_table, mine.{{ table.key }} as grant_id, '{{ table.name }}' as other_table, twins.{{ table.key }} as other_id
+from {{ ref('stg_' ~ table.name) }} as mine
+inner join {{ ref('stg_' ~ table.name) }} as twins
+    on
+        mine.{{ table.key }} != twins.{{ table.key }}
+        {%- for key in table.references %}
+        and mine.{{ key }} = twins.{{ key }}
+        {%- endfor %}
+where mine.is_live and twins.is_live
 {%- endmacro %}
 
 

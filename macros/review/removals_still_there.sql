@@ -7,7 +7,32 @@
 #}
 {% macro removals_still_there(after, until=none) -%}
 {%- set today = 'cast(' ~ secure_datasets.judged_on() ~ ' as date)' -%}
-with kept as (
+with {{ secure_datasets._first_removals() }}
+
+select
+    findings.subject,
+    findings.detail,
+    findings.who_acts,
+    removed.removed_on
+from {{ ref('access_findings') }} as findings
+inner join removed
+    on
+        findings.user_id = removed.user_id
+        and findings.object_type = removed.object_type
+        and findings.object_id = removed.object_id
+where
+    findings.rule = 'removed-and-still-there'
+    and not findings.is_excused
+    and removed.removed_on < date_sub({{ today }}, {{ after }})
+    {%- if until is not none %}
+    and removed.removed_on >= date_sub({{ today }}, {{ until }})
+    {%- endif %}
+{%- endmacro %}
+
+
+{# The first decision to remove each access that no later keep took back. #}
+{% macro _first_removals() -%}
+kept as (
 
     select
         user_id,
@@ -41,23 +66,4 @@ removed as (
     group by decisions.user_id, decisions.object_type, decisions.object_id
 
 )
-
-select
-    findings.subject,
-    findings.detail,
-    findings.who_acts,
-    removed.removed_on
-from {{ ref('access_findings') }} as findings
-inner join removed
-    on
-        findings.user_id = removed.user_id
-        and findings.object_type = removed.object_type
-        and findings.object_id = removed.object_id
-where
-    findings.rule = 'removed-and-still-there'
-    and not findings.is_excused
-    and removed.removed_on < date_sub({{ today }}, {{ after }})
-    {%- if until is not none %}
-    and removed.removed_on >= date_sub({{ today }}, {{ until }})
-    {%- endif %}
 {%- endmacro %}

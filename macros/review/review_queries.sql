@@ -268,6 +268,12 @@ administrators as (
 
 {{ secure_datasets._users_by_name(secure_datasets.relation_named) }}
 
+{{ secure_datasets._access_in_pack(users) }}
+{%- endmacro %}
+
+
+{# The rows of a pack: each access with its status, its findings and the person who decides. #}
+{% macro _access_in_pack(users) -%}
 select
     people.object_type,
     people.object_id,
@@ -299,6 +305,15 @@ select
     cast(statuses.decided_on as string) as last_decided_on,
     {{ secure_datasets._last_decision() | indent(4) }} as last_decision
 from people
+{{ secure_datasets._joins_of_names_and_charges() }}
+{{ secure_datasets._joins_of_status(users) }}
+{{ secure_datasets._joins_of_findings() }}
+order by {{ 'people.user_id, objects.object_name, ' if users is not none }}people.object_type, people.object_id, live_users.person, people.user_id
+{%- endmacro %}
+
+
+{# The joins of a person's and an object's names, and of what the person is in charge of, in a query of `people`. #}
+{% macro _joins_of_names_and_charges() -%}
 inner join live_users
     on people.user_id = live_users.user_id
 inner join objects
@@ -312,9 +327,6 @@ left join charges as in_charge_here
         and people.object_id = in_charge_here.object_id
 left join administrators
     on people.user_id = administrators.user_id
-{{ secure_datasets._joins_of_status(users) }}
-{{ secure_datasets._joins_of_findings() }}
-order by {{ 'people.user_id, objects.object_name, ' if users is not none }}people.object_type, people.object_id, live_users.person, people.user_id
 {%- endmacro %}
 
 
@@ -475,7 +487,7 @@ people as (
 {%- endmacro %}
 
 
-{# The findings about a user in general, and about a user's access. #}
+{# The findings beside a person's access. #}
 {% macro _findings_of_people() -%}
 -- The findings about a user in general, and about the user's access here.
 everywhere as (
@@ -782,6 +794,36 @@ named_others as (
 {{ secure_datasets._things_by_name(secure_datasets.relation_named) }}
 {%- if ids is not none %},
 
+{{ secure_datasets._subjects_of_charge(ids) }}
+{%- elif users is not none %},
+
+{{ secure_datasets._grants_of_groups(users) }}
+{%- endif %}
+
+select
+    findings.object_type,
+    findings.object_id,
+    {{ secure_datasets._finding_columns() }},
+    {{ 'coalesce(findings.user_id, grants_of_groups.user_id) as user_id' if users is not none else 'findings.user_id' }}
+from {{ secure_datasets._named_findings() }}
+{%- if ids is not none %}
+{{ secure_datasets._only_in_charge() }}
+{%- elif users is not none %}
+{{ secure_datasets._only_about(users) }}
+{%- endif %}
+order by
+    {%- if users is not none %}
+    coalesce(findings.user_id, grants_of_groups.user_id),
+    {%- elif not is_by_severity %}
+    findings.object_type nulls first,
+    findings.object_id nulls first,
+    {%- endif %}
+    {{ secure_datasets._most_urgent_first() }}
+{%- endmacro %}
+
+
+{# The memberships, objects and people that findings in somebody's charge are about. #}
+{% macro _subjects_of_charge(ids) -%}
 {{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id']) }},
 
 memberships_here as (
@@ -813,8 +855,11 @@ people_here as (
         on statuses.object_type = objects.object_type and statuses.object_id = objects.object_id
 
 )
-{%- elif users is not none %},
+{%- endmacro %}
 
+
+{# The grants that give these users access. #}
+{% macro _grants_of_groups(users) -%}
 {{ secure_datasets._asked_access(users) }},
 
 {{ secure_datasets._shown_ways(secure_datasets.relation_named, 'asked', ['object_type', 'object_id', 'user_id']) }},
@@ -826,15 +871,11 @@ grants_of_groups as (
     from ways
 
 )
-{%- endif %}
+{%- endmacro %}
 
-select
-    findings.object_type,
-    findings.object_id,
-    {{ secure_datasets._finding_columns() }},
-    {{ 'coalesce(findings.user_id, grants_of_groups.user_id) as user_id' if users is not none else 'findings.user_id' }}
-from {{ secure_datasets._named_findings() }}
-{%- if ids is not none %}
+
+{# The joins and the condition that keep the findings about `_subjects_of_charge`. #}
+{% macro _only_in_charge() -%}
 left join looked_after
     on findings.object_type = looked_after.object_type and findings.object_id = looked_after.object_id
 left join people_here
@@ -842,19 +883,14 @@ left join people_here
 left join memberships_here
     on findings.raw_table = 'user_group_members' and findings.raw_id = memberships_here.user_group_member_id
 where looked_after.object_id is not null or people_here.user_id is not null or memberships_here.user_group_member_id is not null
-{%- elif users is not none %}
+{%- endmacro %}
+
+
+{# The join and the condition that keep the findings about these users and `_grants_of_groups`. #}
+{% macro _only_about(users) -%}
 left join grants_of_groups
     on findings.user_id is null and findings.raw_table = grants_of_groups.grant_table and findings.raw_id = grants_of_groups.grant_id
 where findings.user_id in ({{ users | join(', ') }}) or grants_of_groups.user_id is not null
-{%- endif %}
-order by
-    {%- if users is not none %}
-    coalesce(findings.user_id, grants_of_groups.user_id),
-    {%- elif not is_by_severity %}
-    findings.object_type nulls first,
-    findings.object_id nulls first,
-    {%- endif %}
-    {{ secure_datasets._most_urgent_first() }}
 {%- endmacro %}
 
 
@@ -869,14 +905,14 @@ findings.severity,
     case when findings.who_acts like '%global administrator%' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
     findings.is_excused,
     -- Exceptions that have expired are shown, too.
-    case when findings.exception_expires_on is not null then {{ secure_datasets._answering() }} end as excused_by,
+    case when findings.exception_expires_on is not null then {{ secure_datasets._excused_by() }} end as excused_by,
     case when findings.exception_expires_on is not null then findings.exception_reason end as excused_because,
     cast(findings.exception_expires_on as string) as excused_until
 {%- endmacro %}
 
 
 {# The owner of an exception, and a note if the finding is about the owner: by id, login or name. #}
-{% macro _answering() -%}
+{% macro _excused_by() -%}
 concat(
         findings.exception_owner,
         case
@@ -983,28 +1019,30 @@ order by table_name, try_cast(raw_id as bigint) nulls first, raw_id, reason, raw
 #}
 {% macro _reviewed_users(users=none) %},
 
-statuses as (
+{{ secure_datasets._counted_access() }}
 
-    select
-        statuses.user_id,
-        statuses.object_type,
-        statuses.object_id,
-        case when {{ secure_datasets._lasts('statuses') }} and statuses.status = 'certified' then statuses.seen end as certified
-    from {{ secure_datasets.relation_named('review_status') }} as statuses
-    left semi join objects
-        on
-            statuses.object_type = objects.object_type
-            and statuses.object_id = objects.object_id
+select
+    live_users.user_id,
+    live_users.person,
+    live_users.login_name,
+    live_users.last_login,
+    coalesce(counted.number_of_objects, 0) as objects,
+    coalesce(counted.number_of_objects - counted.certified, 0) as to_decide
+from live_users
+{{ 'left' if users is not none else 'inner' }} join counted
+    on live_users.user_id = counted.user_id
+{%- if users is not none %}
+where live_users.user_id in ({{ users | join(', ') }})
+order by live_users.user_id
+{%- else %}
+order by to_decide desc, live_users.person, live_users.user_id
+{%- endif %}
+{%- endmacro %}
 
-),
 
-certified as (
-
-    select user_id, object_type, object_id
-    from statuses
-    where certified is not null
-
-),
+{# The number of objects that each user has access to, and of accesses that are certified as they are now. #}
+{% macro _counted_access() -%}
+{{ secure_datasets._certified_access() }},
 
 {{ secure_datasets._shown_ways(secure_datasets.relation_named, 'certified', ['user_id', 'object_type', 'object_id']) }},
 
@@ -1026,21 +1064,31 @@ counted as (
     group by statuses.user_id
 
 )
+{%- endmacro %}
 
-select
-    live_users.user_id,
-    live_users.person,
-    live_users.login_name,
-    live_users.last_login,
-    coalesce(counted.number_of_objects, 0) as objects,
-    coalesce(counted.number_of_objects - counted.certified, 0) as to_decide
-from live_users
-{{ 'left' if users is not none else 'inner' }} join counted
-    on live_users.user_id = counted.user_id
-{%- if users is not none %}
-where live_users.user_id in ({{ users | join(', ') }})
-order by live_users.user_id
-{%- else %}
-order by to_decide desc, live_users.person, live_users.user_id
-{%- endif %}
+
+{# The statuses of the objects' accesses, and the accesses with a certificate that lasts. #}
+{% macro _certified_access() -%}
+statuses as (
+
+    select
+        statuses.user_id,
+        statuses.object_type,
+        statuses.object_id,
+        case when {{ secure_datasets._lasts('statuses') }} and statuses.status = 'certified' then statuses.seen end as certified
+    from {{ secure_datasets.relation_named('review_status') }} as statuses
+    left semi join objects
+        on
+            statuses.object_type = objects.object_type
+            and statuses.object_id = objects.object_id
+
+),
+
+certified as (
+
+    select user_id, object_type, object_id
+    from statuses
+    where certified is not null
+
+)
 {%- endmacro %}

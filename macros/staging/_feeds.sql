@@ -189,50 +189,14 @@ false
     overlaps  true: renders, instead of deliveries, the periods that end after the next one begins
 #}
 {% macro feed_query(name, feed, raw, overlaps=false) -%}
-{%- set table = secure_datasets.repository_tables()[name] -%}
-{%- set readings = secure_datasets.raw_readings(name) -%}
+{%- set table, readings = secure_datasets.repository_tables()[name], secure_datasets.raw_readings(name) -%}
 {%- set id_reading = readings.get('id') -%}
 {%- set read_id = secure_datasets.value_read('id' if id_reading else secure_datasets.delivered_text('id', 'bigint'), 'bigint', id_reading) -%}
-{%- set beside, positions = [], [] -%}
-{%- if feed.deletes -%}
-    {% do beside.append('feed_is_deleted') %}
-{%- endif -%}
-{%- for position in feed.positions -%}
-    {% do positions.append('feed_position_' ~ loop.index) %}
-{%- endfor -%}
-{%- set beside = beside + positions -%}
-with written as (
-
-    select
-        {%- for column, type in table.columns.items() %}
-        {{ secure_datasets._feed_column(feed, column, type, readings) }} as {{ column }}
-        {{- ',' if not loop.last or feed.deletes or positions or feed.valid_to or feed.complete_when }}
-        {%- endfor %}
-        {%- if feed.deletes %}
-        {%- if feed.before_when %}
-        coalesce(({{ feed.before_when }}), false) as feed_is_before,
-        coalesce(({{ feed.before_when }}), false) or
-        {%- endif %}
-        {{ secure_datasets._feed_is_deleted(feed) }} as feed_is_deleted
-        {{- ',' if positions or feed.valid_to or feed.complete_when }}
-        {%- endif %}
-        {%- for position in feed.positions %}
-        {{ secure_datasets._feed_position(adapter.secure_datasets().sql_name(position)) }} as feed_position_{{ loop.index }}
-        {{- ',' if not loop.last or feed.valid_to or feed.complete_when }}
-        {%- endfor %}
-        {%- if feed.valid_to %}
-        {{ secure_datasets.time_text(adapter.secure_datasets().sql_name(feed.valid_to), feed.moment_in) }} as feed_valid_to,
-        {{ secure_datasets._is_after_the_calendar(adapter.secure_datasets().sql_name(feed.valid_to), feed.moment_in) }} as feed_is_endless
-        {%- endif %}
-        {%- if feed.complete_when %}
-        coalesce(({{ feed.complete_when }}), false) as feed_is_complete
-        {%- endif %}
-    from {{ raw }}
-
-)
+{%- set columns = table.columns | list + secure_datasets._columns_beside(feed) -%}
+with {{ secure_datasets._written_step(table, feed, readings, raw) }}
 {%- if feed.before_when %},
 
-{{ secure_datasets._update_steps(feed, positions, read_id) }}
+{{ secure_datasets._update_steps(feed, read_id) }}
 {%- endif %}
 {%- if feed.kind == 'snapshots' %},
 
@@ -240,38 +204,87 @@ with written as (
 {%- elif feed.kind == 'periods' %},
 
 {%- if feed.open_holds %}
-{{ secure_datasets._restored_steps(read_id, (table.columns | list + beside + ['feed_valid_to', 'feed_is_endless'])) }},
+{{ secure_datasets._restored_steps(read_id, columns + ['feed_valid_to', 'feed_is_endless']) }},
 {% endif %}
 {{ secure_datasets._begun_step('restored' if feed.open_holds else 'written') }},
 
 {{ secure_datasets._period_steps(read_id) }}
 {%- endif %}
 {% if overlaps %}
+{{ secure_datasets._overlapping_periods() }}
+{%- else %}
+select
+    {{ columns | join(',\n    ') }}
+from {{ {'snapshots': 'loaded', 'periods': 'begun'}.get(feed.kind) or ('paired' if feed.before_when else 'written') }}
+{{- '\nwhere not (feed_is_before and feed_has_after)' if feed.before_when }}
+{%- if feed.kind in ['snapshots', 'periods'] %}
+union all
+{{ secure_datasets._deletions(table, feed) }}
+{%- endif %}
+{%- endif %}
+{%- endmacro %}
+
+
+{#
+    The step with each delivery as the feed writes it: the columns of the contract, and the facts of
+    the feed that later steps read.
+#}
+{% macro _written_step(table, feed, readings, raw) -%}
+{%- set columns = [] -%}
+{%- for column, type in table.columns.items() -%}
+    {%- do columns.append(secure_datasets._feed_column(feed, column, type, readings) ~ ' as ' ~ column) -%}
+{%- endfor -%}
+{%- if feed.before_when -%}
+    {%- do columns.append('coalesce((' ~ feed.before_when ~ '), false) as feed_is_before') -%}
+{%- endif -%}
+{%- if feed.deletes -%}
+    {%- set is_before = 'coalesce((' ~ feed.before_when ~ '), false) or\n        ' if feed.before_when else '' -%}
+    {%- do columns.append(is_before ~ secure_datasets._feed_is_deleted(feed) ~ ' as feed_is_deleted') -%}
+{%- endif -%}
+{%- for position in feed.positions -%}
+    {%- do columns.append(secure_datasets._feed_position(adapter.secure_datasets().sql_name(position)) ~ ' as feed_position_' ~ loop.index) -%}
+{%- endfor -%}
+{%- if feed.valid_to -%}
+    {%- set valid_to = adapter.secure_datasets().sql_name(feed.valid_to) -%}
+    {%- do columns.append(secure_datasets.time_text(valid_to, feed.moment_in) ~ ' as feed_valid_to') -%}
+    {%- do columns.append(secure_datasets._is_after_the_calendar(valid_to, feed.moment_in) ~ ' as feed_is_endless') -%}
+{%- endif -%}
+{%- if feed.complete_when -%}
+    {%- do columns.append('coalesce((' ~ feed.complete_when ~ '), false) as feed_is_complete') -%}
+{%- endif -%}
+written as (
+
+    select
+        {{ columns | join(',\n        ') }}
+    from {{ raw }}
+
+)
+{%- endmacro %}
+
+
+{# The periods of one id that end after the next one begins. #}
+{% macro _overlapping_periods() -%}
 select
     feed_id as id,
     feed_from as valid_from,
     gone_at as valid_to
 from followed
 where next_from < coalesce(unix_micros(feed_until), 9223372036854775807)
-{%- else %}
-select
-    {{ (table.columns | list + beside) | join(',\n    ') }}
-from {{ {'snapshots': 'loaded', 'periods': 'begun'}.get(feed.kind) or ('paired' if feed.before_when else 'written') }}
-{{- '\nwhere not (feed_is_before and feed_has_after)' if feed.before_when }}
-{%- if feed.kind in ['snapshots', 'periods'] %}
-union all
+{%- endmacro %}
+
+
+{# The deletions that snapshots and periods imply, as deliveries. #}
+{% macro _deletions(table, feed) -%}
 -- A deletion has its id and its moment, and nothing else.
 select
     {%- for column in table.columns %}
     {{ column if column == 'id' else ('gone_at' if feed.has_clock else 'gone_on') ~ ' as sf_date_created' if column == 'sf_date_created' else 'null as ' ~ column }},
     {%- endfor %}
     true as feed_is_deleted
-    {%- for position in positions %},
+    {%- for position in secure_datasets._position_columns(feed) %},
     {{ 'gone_at' if loop.first and not feed.has_clock else 'null' }} as {{ position }}
     {%- endfor %}
 from gone
-{%- endif %}
-{%- endif %}
 {%- endmacro %}
 
 
@@ -280,7 +293,8 @@ from gone
     deletion if the same moment has fewer after-rows of its id: the update changed the id. It is a
     deletion, too, if the moment is unreadable, because nothing pairs it with an after-row.
 #}
-{% macro _update_steps(feed, positions, read_id) -%}
+{% macro _update_steps(feed, read_id) -%}
+{%- set positions = secure_datasets._position_columns(feed) -%}
 {%- set moment = [secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp')] if feed.has_clock else [] -%}
 paired as (
 
@@ -300,9 +314,6 @@ paired as (
 
 {# The steps for snapshots: an id that the next load lacks is deleted by that load. #}
 {% macro _snapshot_steps(feed, read_id) -%}
-{%- set moment = 'sf_date_created' if feed.has_clock else 'feed_position_1' -%}
-{#- A numbered load has its load time in a column of its own. -#}
-{%- set gone = ['loaded.gone_at'] if feed.has_clock else ['loaded.gone_at', 'loaded.gone_on'] -%}
 {%- set read_load = secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') if feed.has_clock else 'feed_position_1' -%}
 numbered as (
 
@@ -314,31 +325,7 @@ numbered as (
 
 ),
 
--- What no load can be read of was there before the first.
-loads as (
-
-    select
-        feed_load,
-        lead(feed_load) over (order by feed_load asc nulls first) as next_load,
-        lead(gone_at) over (order by feed_load asc nulls first) as gone_at
-        {%- if not feed.has_clock %},
-        lead(gone_on) over (order by feed_load asc nulls first) as gone_on
-        {%- endif %}
-    from (
-        select
-            feed_load,
-            min({{ moment }}) as gone_at
-            {%- if not feed.has_clock %},
-            min(sf_date_created) as gone_on
-            {%- endif %}
-        from numbered
-        group by feed_load
-        {%- if feed.complete_when %}
-        having bool_or(feed_is_complete)
-        {%- endif %}
-    ) as begun
-
-),
+{{ secure_datasets._load_step(feed) }},
 
 loaded as (
 
@@ -355,6 +342,44 @@ loaded as (
 
 ),
 
+{{ secure_datasets._missing_step(feed) }}
+{%- endmacro %}
+
+
+{# The step with each complete load, and the moment of the next one, which deletes the ids that it lacks. #}
+{% macro _load_step(feed) -%}
+-- What no load can be read of was there before the first.
+loads as (
+
+    select
+        feed_load,
+        lead(feed_load) over (order by feed_load asc nulls first) as next_load,
+        lead(gone_at) over (order by feed_load asc nulls first) as gone_at
+        {%- if not feed.has_clock %},
+        lead(gone_on) over (order by feed_load asc nulls first) as gone_on
+        {%- endif %}
+    from (
+        select
+            feed_load,
+            min({{ 'sf_date_created' if feed.has_clock else 'feed_position_1' }}) as gone_at
+            {%- if not feed.has_clock %},
+            min(sf_date_created) as gone_on
+            {%- endif %}
+        from numbered
+        group by feed_load
+        {%- if feed.complete_when %}
+        having bool_or(feed_is_complete)
+        {%- endif %}
+    ) as begun
+
+)
+{%- endmacro %}
+
+
+{# The step with each id that the next load lacks, and the moment of that load. #}
+{% macro _missing_step(feed) -%}
+{#- A numbered load has its load time in a column of its own. -#}
+{%- set gone = ['loaded.gone_at'] if feed.has_clock else ['loaded.gone_at', 'loaded.gone_on'] -%}
 gone as (
 
     select
@@ -549,16 +574,26 @@ order by {% for key in secure_datasets.recency_keys(feed) -%}
 {%- endmacro %}
 
 
-{# The columns of a declared feed's deliveries that are not in the contract. #}
+{# The columns of a raw table's deliveries that are not in the contract: none without a declared feed. #}
 {% macro beside_deliveries(name) %}
-    {%- set feed, beside = secure_datasets.feed_of(name), [] -%}
-    {%- if feed and feed.deletes -%}
-        {% do beside.append('feed_is_deleted') %}
-    {%- endif -%}
-    {%- for position in (feed.positions if feed else []) -%}
-        {% do beside.append('feed_position_' ~ loop.index) %}
+    {%- set feed = secure_datasets.feed_of(name) -%}
+    {{ return(secure_datasets._columns_beside(feed) if feed else []) }}
+{% endmacro %}
+
+
+{# The columns of a declared feed's deliveries that are not in the contract. #}
+{% macro _columns_beside(feed) %}
+    {{ return((['feed_is_deleted'] if feed.deletes else []) + secure_datasets._position_columns(feed)) }}
+{% endmacro %}
+
+
+{# The columns of a delivery's positions in its feed. #}
+{% macro _position_columns(feed) %}
+    {%- set columns = [] -%}
+    {%- for position in feed.positions -%}
+        {% do columns.append('feed_position_' ~ loop.index) %}
     {%- endfor -%}
-    {{ return(beside) }}
+    {{ return(columns) }}
 {% endmacro %}
 
 

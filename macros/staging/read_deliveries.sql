@@ -13,8 +13,7 @@
 {%- set types = types or secure_datasets.repository_tables()[name].columns -%}
 {%- set feed, readings = secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
 {%- set beside, deletes = secure_datasets.beside_deliveries(name), feed and feed.deletes -%}
-{#- These times are expensive to read, and decide which delivery is the newest: the steps read them once. -#}
-{%- set read_times = ['date_modified', 'sf_date_created'] -%}
+{%- set read_times = secure_datasets._times_read_once() -%}
 {%- set more = columns | reject('in', ['id', 'is_active'] + read_times) | list -%}
 source as (
 
@@ -49,16 +48,27 @@ read_keys as (
 
 ),
 
+{{ secure_datasets._dated_deliveries(feed, readings, read_times + more, until) }}
+{%- endmacro %}
+
+
+{#
+    The last step: each delivery with its sort keys.
+
+    columns  the columns that are read, besides id and is_active
+    until    as in `read_deliveries`
+#}
+{% macro _dated_deliveries(feed, readings, columns, until) -%}
 dated as (
 
     select
         delivery,
         id,
         is_active,
-        {%- if deletes %}
+        {%- if feed and feed.deletes %}
         feed_is_deleted as is_deleted,
         {%- endif %}
-        {{ (read_times + more) | join(',\n        ') }},
+        {{ columns | join(',\n        ') }},
         {{ secure_datasets.delivery_order_key('date_modified', secure_datasets.is_filled('delivery.date_modified', readings.get('date_modified'))) }} as modified_order,
         {{ secure_datasets.delivery_order_key('sf_date_created', none if feed and feed.has_clock else secure_datasets.is_filled('delivery.sf_date_created', readings.get('sf_date_created'))) }} as loaded_order
         {%- for position in (feed.positions if feed else []) %},
@@ -71,3 +81,9 @@ dated as (
 
 )
 {%- endmacro %}
+
+
+{# The times that decide which delivery is the newest: they are expensive to read, so the steps read them once. #}
+{% macro _times_read_once() %}
+    {{ return(['date_modified', 'sf_date_created']) }}
+{% endmacro %}

@@ -17,9 +17,6 @@
 {%- if not table -%}
     {{ exceptions.raise_compiler_error("stage_raw_table: '" ~ name ~ "' is not a table of repository_tables().") }}
 {%- endif -%}
-{#- Times are expensive to read, so the query reads them once. -#}
-{%- set read_times = ['date_modified', 'sf_date_created'] -%}
-{%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
 {#- Deliveries with the same id compete; over time, deliveries with the same id and moment. -#}
 {%- set rivals = 'id, since' if history_of else 'id' -%}
 {%- set feed, readings = secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
@@ -32,10 +29,35 @@
     {#- The rows depend on no clock: the view over them does. -#}
     {% do config(in_time='is_live') %}
 {%- endif -%}
-{%- set newest_first = secure_datasets.newest_first(feed) -%}
 with {{ secure_datasets.read_deliveries(name, rows=history_of, until=var('as_of', none)) }},
 {%- if table.object_type %}
 
+{{ secure_datasets._known_roles(table) }},
+{%- endif %}
+{%- if history_of %}
+
+{{ secure_datasets._contenders(feed) }},
+{%- endif %}
+
+{{ secure_datasets._ranked_deliveries(rivals, feed, 'contenders' if history_of else 'dated') }},
+
+{{ secure_datasets._typed_deliveries(table, rivals, readings, deletes) }},
+
+judged as (
+
+    select
+        *,
+        {{ secure_datasets.rejection_reason(table, readings, deletes) | indent(8) }} as rejection_reason
+    from typed
+
+)
+
+{{ secure_datasets._staged_deliveries(table, readings, deletes, limits, history_of) }}
+{% endmacro %}
+
+
+{# The roles that the role table knows for the objects of a raw table. #}
+{% macro _known_roles(table) -%}
 known_roles as (
 
     -- A role that carries several permissions has a row for each.
@@ -46,10 +68,12 @@ known_roles as (
     from {{ ref('role_permissions') }}
     where object_type = '{{ table.object_type }}'
 
-),
-{%- endif %}
-{%- if history_of %}
+)
+{%- endmacro %}
 
+
+{# The deliveries that were the newest of their id when they came, each with the moment `since` when it came. #}
+{% macro _contenders(feed) -%}
 moments as (
 
     select
@@ -79,9 +103,17 @@ contenders as (
     select * from measured
     where recency = newest_until_then
 
-),
-{%- endif %}
+)
+{%- endmacro %}
 
+
+{#
+    The deliveries, numbered from the newest among their rivals, and whether the newest ones conflict.
+
+    rivals  the columns that competing deliveries have in common
+    step    the step with the deliveries
+#}
+{% macro _ranked_deliveries(rivals, feed, step) -%}
 ranked as (
 
     -- Equally new deliveries that say different things: none of them is taken. Until the
@@ -89,21 +121,26 @@ ranked as (
     select
         {{ rivals }},
         delivery,
-        {%- if deletes %}
+        {%- if feed and feed.deletes %}
         is_deleted,
         {%- endif %}
-        {{ read_times | join(',\n        ') }},
+        {{ secure_datasets._times_read_once() | join(',\n        ') }},
         row_number() over newest_first as delivery_number,
         min(delivery) over newest_first != max(delivery) over newest_first as is_conflict
-    from {{ 'contenders' if history_of else 'dated' }}
+    from {{ step }}
     window
         newest_first as (
             partition by {{ rivals }}
-            {{ newest_first }}
+            {{ secure_datasets.newest_first(feed) }}
         )
 
-),
+)
+{%- endmacro %}
 
+
+{# The newest deliveries with their values read in the types of the table. #}
+{% macro _typed_deliveries(table, rivals, readings, deletes) -%}
+{%- set read_times = secure_datasets._times_read_once() -%}
 typed as (
 
     select
@@ -127,20 +164,20 @@ typed as (
     -- A delivery whose id can't be read competes with no other.
     where delivery_number = 1 or id is null
 
-),
-
-judged as (
-
-    select
-        *,
-        {{ secure_datasets.rejection_reason(table, readings, deletes) | indent(8) }} as rejection_reason
-    from typed
-
 )
-{% set is_told = 'rejection_reason is null and not is_deleted' if deletes else 'rejection_reason is null' %}
+{%- endmacro %}
+
+
+{#
+    The staged rows: a rejected or deleted row has no values.
+
+    limits  the columns that limit the row in time, if any does
+#}
+{% macro _staged_deliveries(table, readings, deletes, limits, history_of) -%}
+{%- set is_told = 'rejection_reason is null and not is_deleted' if deletes else 'rejection_reason is null' -%}
 select
     id as {{ table.key }},
-    {%- for column in own_columns if column != 'sf_date_created' %}
+    {%- for column in table.columns if column not in ['id', 'is_active', 'sf_date_created'] %}
     case when {{ is_told }} then {{ column }} end as {{ column }},
     {%- endfor %}
     {{ is_told }} and coalesce(is_active, false) as is_live,
@@ -160,4 +197,4 @@ select
     since
     {%- endif %}
 from judged
-{% endmacro %}
+{%- endmacro %}

@@ -60,7 +60,7 @@ result = result.repartition(folder).sortWithinPartitions(folder, *columns)
 {%- endmacro %}
 
 
-{# The Python that writes a result in Iceberg's buckets. #}
+{# The Python that writes a result in Iceberg's buckets, after `_lay_in_folders`, which imports `F`. #}
 {% macro _save_in_buckets(relation, buckets) -%}
 writer = result.writeTo("{{ relation }}").using("iceberg")
 for name, value in {{ dict(buckets.properties, **config.get('tblproperties') or {}) | tojson }}.items():
