@@ -943,8 +943,13 @@ def names_of(relations: list[Any]) -> set[str]:
 def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
     """Return the definitions of all views that may name versions.
 
-    Views that the project no longer has are included: they still show their rows.
+    Views that the project no longer has are included: they still show their rows. A run
+    has loaded them under its lock, and has noted its own switches since.
     """
+    run = getattr(adapter, "dbt_run", None)
+    if run is not None and not run.is_held:
+        # Other threads note more meanwhile.
+        return Published(dict(run.published.definitions))
     published = Published()
     existing = existing_schemas(adapter)
     own = {
@@ -977,11 +982,7 @@ def views_without_model(adapter: SparkAdapter, graph: dict[str, Any]) -> list[st
     may belong to a different target: a view there counts only if it reads a version of
     this project's models. A view without the property `kept_versions` does not count:
     it names versions only to keep them.
-
-    A run knows all views that may name versions: it switches none that is counted here.
     """
-    run = getattr(adapter, "dbt_run", None)
-    published = run.published if run else published_by(adapter, graph)
     nodes = [node for node in graph["nodes"].values() if node.get("relation_name")]
     own = {relation_of(node) for node in nodes}
     schemas = {node["schema"].lower() for node in nodes}
@@ -993,7 +994,7 @@ def views_without_model(adapter: SparkAdapter, graph: dict[str, Any]) -> list[st
     }
     return sorted(
         name
-        for name, told in published.definitions.items()
+        for name, told in published_by(adapter, graph).definitions.items()
         if KEPT_VERSIONS.search(told)
         and name not in own
         and (
