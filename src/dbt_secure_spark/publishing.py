@@ -104,6 +104,7 @@ from dbt_secure_spark.warehouse import (
     schemas_described_once,
     set_schema_property,
 )
+from secure_datasets.sql.expressions import sql_text
 
 logger = AdapterLogger("Spark")
 HOLDING = threading.Lock()
@@ -165,6 +166,8 @@ class Run:
         self.told_before: dict[str, str | None] = {}
         # The queries that views were switched to, by the views' names.
         self.switched: dict[str, str] = {}
+        # The texts of views before their switch; None of what is no view.
+        self.texts: dict[str, str | None] = {}
         # The present states of raw tables; None without a source for the table.
         self.looked_up: dict[str, RawRead | None] = {}
         # Spark's descriptions of functions; None if a name is no function's.
@@ -477,6 +480,18 @@ class Run:
                 or unnamed_parents(self.adapter, graph, node, text, is_inlined)
             )
         return self.judged[relation, told]
+
+    def text_of(self, view: str) -> str | None:
+        """Return a view's text as `text_of_view` does, read once before its switch.
+
+        A switched view is read each time: nodes of different threads may ask for it
+        before and after its switch.
+        """
+        if view in self.switched:
+            return text_of_view(self.adapter, view)
+        if view not in self.texts:
+            self.texts[view] = text_of_view(self.adapter, view)
+        return self.texts[view]
 
     def unknown_reads(self, name: str, sql: str, known: set[str]) -> set[str]:
         """Return the inputs of a query that are neither known nor versions.
@@ -928,8 +943,13 @@ def names_of(relations: list[Any]) -> set[str]:
 def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
     """Return the definitions of all views that may name versions.
 
-    Views that the project no longer has are included: they still show their rows.
+    Views that the project no longer has are included: they still show their rows. A run
+    has loaded them under its lock, and has noted its own switches since.
     """
+    run = getattr(adapter, "dbt_run", None)
+    if run is not None and not run.is_held:
+        # Other threads note more meanwhile.
+        return Published(dict(run.published.definitions))
     published = Published()
     existing = existing_schemas(adapter)
     own = {
@@ -1201,6 +1221,27 @@ def begin_switch(
     return value
 
 
+def properties_to_set(
+    adapter: SparkAdapter, definition: str, kept_versions: str, comment: str | None
+) -> list[str]:
+    """Return the properties of an existing view that its switch changes, as SQL.
+
+    definition     the view's definition in the metastore
+    kept_versions  the value that its property `kept_versions` must have
+    comment        its description, as SQL text; None if it must have none
+    """
+    fields = fields_of(definition)
+    kept = KEPT_VERSIONS.search(fields.get("Table Properties", ""))
+    properties = []
+    if kept is None or kept[1] != kept_versions:
+        properties.append(f"'kept_versions' = '{kept_versions}'")
+    # No clause sets the comment of an existing view, only this property.
+    wanted = comment or sql_text("")
+    if sql_text(fields.get("Comment", "")) != wanted:
+        properties.append(f"'comment' = {wanted}")
+    return properties
+
+
 def note_switch(adapter: SparkAdapter, relation: Any, query: str) -> None:
     """Note the new query of a readers' view, which the end of the run checks."""
     name = f"{relation.schema}.{relation.identifier}".lower()
@@ -1390,7 +1431,7 @@ def with_inlined_views(
     """
 
     def text_of(view: str) -> str:
-        text = text_of_view(adapter, view)
+        text = run_of(adapter).text_of(view)
         if text is None:
             raise CompilationError(f"{view} is no view yet: run it first.")
         identifier = view.split(".")[-1]
@@ -1425,6 +1466,12 @@ def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
         if row[0] == "View Text":
             return without_its_catalog(adapter, row[1])
     return None
+
+
+def text_told(adapter: SparkAdapter, definition: str | None) -> str | None:
+    """Return a view's text in its definition; None if the relation is no view."""
+    text = fields_of(definition or "").get("View Text")
+    return text and without_its_catalog(adapter, text)
 
 
 def shows_public_rows(adapter: SparkAdapter, relation: Any) -> bool | None:

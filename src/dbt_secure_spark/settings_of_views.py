@@ -32,9 +32,13 @@ def set_for_views(adapter: SparkAdapter) -> None:
     """Set what views and functions keep of the session that makes them.
 
     A connection is that of all models of a thread, and a hook of one before may have
-    set them otherwise.
+    set them otherwise. They are among a session's parameters, which are set before each
+    statement: no statement is needed there.
     """
-    is_databricks = adapter.config.credentials.method in OF_DATABRICKS
+    method = adapter.config.credentials.method
+    if method == SparkConnectionMethod.SESSION:
+        return
+    is_databricks = method in OF_DATABRICKS
     for name, value in OF_VIEWS.items():
         if name != PATHS_ARE_KEPT or not is_databricks:
             adapter.execute(f"set {name} = {value}")

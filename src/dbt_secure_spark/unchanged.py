@@ -28,7 +28,7 @@ from dbt_secure_spark.publishing import (
     option_to_read_some_rows,
     rows_in,
     run_of,
-    text_of_view,
+    text_told,
     whole_versions,
 )
 from dbt_secure_spark.queries import (
@@ -42,7 +42,6 @@ from dbt_secure_spark.versions import (
     MADE_OF,
     RawRead,
     began,
-    definitions_of_versions,
     encoded,
     raw_files,
     rows_of,
@@ -185,11 +184,9 @@ def readings_by_files(
     adapter: SparkAdapter, node: dict[str, Any]
 ) -> dict[tuple[str, str], RawRead]:
     """Return the raw reads of a node's published version, by table and files."""
-    version = run_of(adapter).published.version_of(relation_of(node))
-    if version is None:
-        return {}
-    schema, name = version.split(".")
-    return raw_files(definitions_of_versions(adapter, schema, name).get(name))
+    published = run_of(adapter).published
+    version = published.version_of(relation_of(node))
+    return raw_files(published.versions.get(version or ""))
 
 
 def versions_of_parents(
@@ -400,28 +397,30 @@ def version_to_keep(
 ) -> str | None:
     """Return the published version, if the next one would be the same; None if not.
 
-    `begun` has the inputs of the next version (`made_of`), and how its view would show
-    it (`in_time` or `folders`).
+    `begun` has the inputs of the next version (`made_of`), its view's definition in the
+    metastore, and how the view would show it (`in_time` or `folders`).
     """
     version = run_of(adapter).published.version_of(relation_of(node))
     of_next, shape = begun["made_of"], begun["in_time"] or begun["folders"]
     if of_next is None or version is None:
         return None
-    schema, name = version.split(".")
-    told = definitions_of_versions(adapter, schema, name).get(name, "")
-    noted = MADE_OF.search(told)
+    noted = MADE_OF.search(run_of(adapter).published.versions.get(version, ""))
     if noted is None or noted["digest"] != of_next.digest:
         return None
     # A view that somebody has put in its place is replaced, too.
     query = shape.published_rows(version) if shape else f"select * from {version}"
-    text = text_of_view(adapter, relation_of(node)) or ""
+    text = text_told(adapter, begun["definition"]) or ""
     is_shown = text.strip().lower() == query.lower()
-    return version if is_shown and is_whole(adapter, version, noted["rows"]) else None
+    if not is_shown or not is_whole(adapter, version, noted["rows"]):
+        return None
+    # For the nodes that read it.
+    run_of(adapter).texts[relation_of(node)] = text
+    return version
 
 
 def shows(adapter: SparkAdapter, node: dict[str, Any], version: str) -> bool:
     """Return whether a node's view shows a whole version, as when it was published."""
-    text = text_of_view(adapter, relation_of(node)) or ""
+    text = run_of(adapter).text_of(relation_of(node)) or ""
     of_version = SHOWS_ALL + re.escape(version)
     return re.fullmatch(of_version, text.strip().lower()) is not None
 

@@ -202,9 +202,14 @@ def raw_files(definition: str | None) -> dict[tuple[str, str], RawRead]:
 
 @dataclass
 class Published:
-    """The relations of some schemas in the metastore, by lower-case name."""
+    """The relations of some schemas in the metastore, by lower-case name.
+
+    `versions` holds the definitions of versions as they were loaded. `reads` holds
+    their raw reads, also those that a run has noted since.
+    """
 
     definitions: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
     reads: dict[str, frozenset[RawRead] | None] = field(default_factory=dict)
 
     def version_of(self, relation: str) -> str | None:
@@ -247,6 +252,7 @@ class Published:
         for name, text in told.items():
             relation = f"{schema}.{name}".lower()
             if VERSION.search(name):
+                self.versions[relation] = text
                 self.reads[relation] = raw_reads(text)
             else:
                 self.definitions[relation] = text

@@ -79,12 +79,21 @@ class RememberedMetastore:
         self.version = "1.0.0"
         # Views whose new query the catalog accepts and ignores.
         self.unmoved: set[tuple[str, str]] = set()
+        # All statements, in their order.
+        self.sent: list[str] = []
         self.config = SimpleNamespace(
             credentials=SimpleNamespace(method="thrift", server_side_parameters={})
         )
 
     def execute(self, statement: str, fetch: bool = False):
         """Execute a statement; return rows as dbt's adapter does."""
+        self.sent.append(statement)
+        if self.config.credentials.method == "session":
+            # As dbt-spark's cursor does, if they can be set.
+            parameters = self.config.credentials.server_side_parameters
+            for parameter, value in parameters.items():
+                with contextlib.suppress(DbtRuntimeError):
+                    self.set_to(parameter, value)
         for name, pattern in STATEMENTS.items():
             if found := re.fullmatch(pattern, statement, re.S):
                 rows = getattr(self, name)(*found.groups())
@@ -129,7 +138,12 @@ class RememberedMetastore:
         properties = self.relations[schema, name].items()
         text = self.texts.get((schema, name), "")
         listed = ", ".join(f"{key}={value}" for key, value in properties)
-        return f"View Text: {text}\nTable Properties: [{listed}]"
+        told = (
+            f"Type: VIEW\nView Text: {text}\nView Original Text: {text}\n"
+            if text
+            else ""
+        )
+        return f"{told}Table Properties: [{listed}]"
 
     def show_views(self, schema):
         return [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from dbt.adapters.contracts.connection import ConnectionState
+from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
 
@@ -30,12 +32,20 @@ def no_dbt(monkeypatch):
 def a_metastore(method: str = "thrift") -> RememberedMetastore:
     """Return a metastore in which a view shows an old version of its rows."""
     metastore = RememberedMetastore("s", "s_versions")
-    metastore.config.credentials.method = method
+    credentials = metastore.config.credentials
+    credentials.method = method
+    if method == "session":
+        SecureSparkConnectionManager.open(a_connection(credentials))
     metastore.relations["s", "a"] = {"kept_versions": "none"}
     metastore.texts["s", "a"] = READS.format(OLD)
     for version in (OLD, NEW):
         metastore.relations[tuple(version.split("."))] = {}
     return metastore
+
+
+def a_connection(credentials: SimpleNamespace) -> SimpleNamespace:
+    """Return an open connection: opening it again sets the parameters alone."""
+    return SimpleNamespace(credentials=credentials, state=ConnectionState.OPEN)
 
 
 def begin(metastore: RememberedMetastore) -> None:
@@ -71,6 +81,18 @@ def test_views_are_made_without_ansi_mode_in_utc_whatever_the_method(method):
     assert metastore.settings == (
         of_databricks if method in ("http", "odbc") else OF_VIEWS
     )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_session_is_sent_no_settings_for_a_view(method):
+    metastore = a_metastore(method)
+    begin(metastore)
+    metastore.sent.clear()
+    switch(metastore, READS.format(NEW))
+    # Its parameters are set before each statement.
+    assert metastore.settings == OF_VIEWS or method in ("http", "odbc")
+    settings = [each for each in metastore.sent if each.startswith("set ")]
+    assert bool(settings) == (method != "session")
 
 
 @pytest.mark.parametrize("method", METHODS)

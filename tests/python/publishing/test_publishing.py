@@ -1888,6 +1888,7 @@ def test_a_raw_table_counts_through_what_stores_nothing():
 
 def inlined(metastore: RememberedMetastore, graph: dict, sql: str) -> str:
     node = {"name": "secure"}
+    metastore.dbt_run = a_run(metastore)
     return publishing.with_inlined_views(metastore, graph, node, sql)
 
 
@@ -1961,20 +1962,55 @@ def test_each_statement_of_a_switch_asks_for_the_lock():
         {
             "graph": {},
             "adapter": SimpleNamespace(
-                begin_switch=asks, check_lock=asks, in_its_catalog=lambda _, sql: sql
+                begin_switch=asks,
+                check_lock=asks,
+                in_its_catalog=lambda _, sql: sql,
+                properties_to_set=partial(publishing.properties_to_set, None),
             ),
             "config": SimpleNamespace(**config),
             "relation_comment": lambda: None,
             "run_query": done.append,
         },
     )
-    done.append(macros.module.switch_view("s.a", "told", "select 1", []).strip())
-    assert done == [
-        "asked",
-        "alter view s.a set tblproperties ('kept_versions' = 'none')",
-        "asked",
-        "alter view s.a as\nselect 1",
-    ]
+    switch = ["asked", "alter view s.a as\nselect 1"]
+    of_now = "Table Properties: [kept_versions=none]"
+    for told, sets in (("Table Properties: []", True), (of_now, False)):
+        done.clear()
+        done.append(macros.module.switch_view("s.a", told, "select 1", []).strip())
+        kept = "alter view s.a set tblproperties ('kept_versions' = 'none')"
+        assert done == ["asked", *([kept] if sets else []), *switch]
+
+
+@pytest.mark.parametrize(
+    ("told", "comment", "properties"),
+    [
+        ("Comment: It's one.\nTable Properties: [a=b, kept_versions=hex_41]", 1, []),
+        # A text of the view looks like a property, or like a description.
+        (
+            "Type: VIEW"
+            "\nView Text: select '\nComment: It's one.\n',"
+            " 'kept_versions=hex_41]'"
+            "\nView Original Text: select '\nComment: It's one.\n',"
+            " 'kept_versions=hex_41]'\nTable Properties: [kept_versions=none]",
+            1,
+            ["'kept_versions' = 'hex_41'", "'comment' = 'It\\'s one.'"],
+        ),
+        (
+            "Comment: Two.\nTable Properties: [kept_versions=hex_41]",
+            0,
+            ["'comment' = ''"],
+        ),
+        ("Table Properties: [kept_versions=hex_41]", 0, []),
+        (
+            "Table Properties: [kept_versions=hex_4142]",
+            0,
+            ["'kept_versions' = 'hex_41'"],
+        ),
+    ],
+)
+def test_a_switch_sets_the_properties_that_differ_alone(told, comment, properties):
+    text = publishing.sql_text("It's one.") if comment else None
+    assert publishing.properties_to_set(None, told, "hex_41", text) == properties
 
 
 def test_a_run_that_loses_its_lock_while_it_sets_what_views_keep_switches_none(no_dbt):
@@ -2022,6 +2058,12 @@ def test_a_view_that_no_model_is_called_like_is_named(no_dbt):
     graph = a_graph(a={"kind": "view"})
     # Another target may share a store with this one: its views are its own.
     assert publishing.views_without_model(metastore, graph) == ["s.renamed"]
+    metastore.dbt_run = run = a_run(metastore)
+    run.load_definitions()
+    metastore.sent.clear()
+    assert publishing.views_without_model(metastore, graph) == ["s.renamed"]
+    # The run has read them when it began.
+    assert not metastore.sent
 
 
 def test_a_view_that_was_left_in_an_older_schema_is_named(no_dbt):

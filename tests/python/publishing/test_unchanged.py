@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -288,16 +289,14 @@ def test_a_raw_table_in_the_same_files_is_not_read_for_what_it_holds(
     before = replace(world.read, newest=5)
     # A run of one model alone may have read the table before, and found other rows.
     others = [replace(before, content=content) for content in range(4)]
+    version = f"{SCHEMA}_versions.staged__v1_2"
     told = (
         f"raw_reads={encoded(' '.join(map(str, [*others, before])))},"
         f"raw_files={encoded(f'f1:{before}')}, made_of={'a' * 64}_2]"
     )
     of_now = replace(world.read, run="now", content=9)
-    monkeypatch.setattr(
-        unchanged, "definitions_of_versions", lambda *_: {"staged__v1_2": told}
-    )
     monkeypatch.setattr(unchanged, "read_raw", lambda *_: of_now)
-    published = SimpleNamespace(version_of=lambda _: f"{SCHEMA}_versions.staged__v1_2")
+    published = SimpleNamespace(version_of=lambda _: version, versions={version: told})
     run = SimpleNamespace(name="now", published=published)
     monkeypatch.setattr(unchanged, "run_of", lambda _: run)
     monkeypatch.setattr(unchanged, "option_to_read_some_rows", lambda: None)
@@ -333,18 +332,37 @@ PAST = InTime(None, "timestamp '2026-01-01 00:00:00Z'")
 def test_a_version_stays_only_if_its_view_is_what_this_run_would_make(
     shape, text, is_kept
 ):
-    world, (schema, name) = World(), STAYS.split(".")
+    world = World()
     if isinstance(text, InTime):
         text = text.published_rows(STAYS)
     world.folders = shape if isinstance(shape, Folders) else None
     made = unchanged.MadeOf(world.made_of(), {})
-    world.metastore.relations[schema, name] = {"made_of": f"{made.digest}_1"}
-    world.metastore.texts[SCHEMA, "staged"] = text
-    world.metastore.dbt_run.published.definitions[STAGED] = f"View Text: {text}"
+    published = world.metastore.dbt_run.published
+    published.versions[STAYS] = f"Table Properties: [made_of={made.digest}_1]"
+    published.definitions[STAGED] = told = f"View Text: {text}\nType: VIEW"
     in_time = shape if isinstance(shape, InTime) else None
-    begun = world.begun | {"in_time": in_time, "made_of": made}
+    begun = world.begun | {"in_time": in_time, "made_of": made, "definition": told}
     kept = unchanged.version_to_keep(world.metastore, world.node, begun)
     assert kept == (STAYS if is_kept else None)
+
+
+def test_what_a_version_that_stays_was_made_of_is_asked_for_once_a_run():
+    world = World()
+    world.made_of()
+    seed = world.graph["nodes"]["codes"]
+    metastore, run = world.metastore, world.metastore.dbt_run
+    metastore.sent.clear()
+    for _ in range(2):
+        assert unchanged.shows(metastore, seed, VERSION)
+        assert unchanged.readings_by_files(metastore, world.node) == {}
+    # It was read when the inputs were asked for.
+    assert not metastore.sent
+    # Other threads may have asked before the switch.
+    metastore.texts[SCHEMA, "codes"] = f"select * from {NEWER}"
+    assert unchanged.shows(metastore, seed, VERSION)
+    run.switched[f"{SCHEMA}.codes"] = f"select * from {NEWER}"
+    assert unchanged.shows(metastore, seed, NEWER)
+    assert not unchanged.shows(metastore, seed, VERSION)
 
 
 def test_no_description_says_what_a_version_was_made_of():
@@ -463,10 +481,14 @@ def adapter_of(spark) -> SimpleNamespace:
             raise DbtRuntimeError(str(failure)) from failure
         return None, SimpleNamespace(rows=rows)
 
-    run = SimpleNamespace(published=Published(), is_held=False, functions={})
+    published, texts = Published(), {}
+    run = SimpleNamespace(published=published, is_held=False, functions={}, texts=texts)
+    run.switched = {}
+    run.text_of = partial(publishing.Run.text_of, run)
     run.engine = ["Spark"]
     own = SimpleNamespace(credentials=SimpleNamespace(versions_catalog=None))
-    return SimpleNamespace(execute=execute, config=own, dbt_run=run)
+    run.adapter = SimpleNamespace(execute=execute, config=own, dbt_run=run)
+    return run.adapter
 
 
 @needs_spark
@@ -545,8 +567,11 @@ def test_a_seed_s_files_tell_of_it_only_while_its_view_shows_all_their_rows(spar
         spark.sql(f"insert into {of_seed} values (2)")
         assert unchanged.files_of(adapter, seed) not in (first, None)
         spark.sql(f"alter view kept.seed as select * from {of_seed} where id = 1")
+        # As in the next run.
+        adapter.dbt_run.texts.clear()
         assert unchanged.files_of(adapter, seed) is None
         spark.sql(f"alter view kept.seed as select * from {of_seed}")
+        adapter.dbt_run.texts.clear()
         assert unchanged.files_of(adapter, seed) not in (first, None)
         in_time = InTime(None, NOW).published_rows(of_seed)
         definitions["kept.seed"] = f"View Text: {in_time}"

@@ -86,6 +86,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     seed_text = available(seeds.seed_text)
     check_file_formats = available(catalogs.check_file_formats)
     begin_switch = available(publishing.begin_switch)
+    properties_to_set = available(publishing.properties_to_set)
     note_switch = available(publishing.note_switch)
     set_for_views = available(settings_of_views.set_for_views)
     views_left_behind = available(left_behind.views_left_behind)

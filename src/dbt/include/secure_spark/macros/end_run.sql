@@ -10,8 +10,9 @@
 {% macro end_run(results) %}
     {%- if execute -%}
         {%- set builds = flags.WHICH in ['build', 'run', 'seed'] -%}
-        {#- Before the drop of the versions that identify them. -#}
+        {#- Before the drop of the versions that identify them, and while the run knows the views. -#}
         {%- set left = adapter.views_left_behind(graph, results) if builds else {} -%}
+        {%- set strangers = adapter.views_without_model(graph) if builds else [] -%}
         {%- set failed = results | rejectattr('status', 'in', ['success', 'warn']) | map(attribute='node.relation_name') -%}
         {%- do adapter.mark_what_stayed(results, adapter.end_run(failed | select('string') | list, graph), var('stayed', 'warn')) -%}
         {%- if left.not_run -%}
@@ -20,7 +21,6 @@
         {%- if left.over_others -%}
             {% do exceptions.warn('They were run, and show what stands in brackets as it was before: ' ~ left.over_others | join(', ') ~ '.') %}
         {%- endif -%}
-        {%- set strangers = adapter.views_without_model(graph) if builds else [] -%}
         {%- if strangers -%}
             {% do exceptions.warn(
                 'No model of this project is called so any more, and they go on showing the rows and rights '

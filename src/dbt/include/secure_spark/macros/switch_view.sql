@@ -2,7 +2,7 @@
     The statement that switches a view to a new query. It alters an existing view, which is one
     step in the metastore: `create or replace view` drops it and creates it again, and a reader in
     between finds none. A first statement names the versions that stay, and writes the description
-    if `persist_docs` requires it.
+    if `persist_docs` requires it; it is left out if the view has both already.
 
     relation    the view
     definition  the metastore's description of the view; none if it does not exist
@@ -11,7 +11,7 @@
 #}
 {% macro switch_view(relation, definition, query, kept) %}
     {%- set query = adapter.in_its_catalog(graph, query) -%}
-    {%- set kept_versions = "'kept_versions' = '" ~ adapter.begin_switch(relation, query, kept) ~ "'" -%}
+    {%- set kept_versions = adapter.begin_switch(relation, query, kept) -%}
     {%- set comment = relation_comment() -%}
     {%- if config.persist_column_docs() -%}
         {% do exceptions.warn(
@@ -20,10 +20,10 @@
         ) %}
     {%- endif -%}
     {%- if definition -%}
-        {#- No clause sets the comment of an existing view, only this property. -#}
-        {%- set had_one = '\nComment: ' in definition -%}
-        {%- set properties = [kept_versions] + (["'comment' = " ~ (comment or "''")] if comment or had_one else []) -%}
-        {% do run_query('alter view ' ~ relation ~ ' set tblproperties (' ~ properties | join(', ') ~ ')') %}
+        {%- set properties = adapter.properties_to_set(definition, kept_versions, comment) -%}
+        {%- if properties -%}
+            {% do run_query('alter view ' ~ relation ~ ' set tblproperties (' ~ properties | join(', ') ~ ')') %}
+        {%- endif -%}
         {#- Over a server that takes a second, and a run that was suspended meanwhile must not go on. -#}
         {% do adapter.check_lock() %}
 alter view {{ relation }} as
@@ -31,7 +31,7 @@ alter view {{ relation }} as
     {%- else -%}
 create view {{ relation }}
 {{ 'comment ' ~ comment if comment }}
-tblproperties ({{ kept_versions }})
+tblproperties ('kept_versions' = '{{ kept_versions }}')
 as
 {{ query }}
     {%- endif -%}
