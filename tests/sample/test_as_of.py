@@ -539,6 +539,7 @@ def test_T1_the_summary_says_what_was_counted_and_what_has_no_load_time(built_as
     assert int(totals[2]) > 0
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_T2_what_dbt_would_defer_is_refused(built_as_of, dbt, spark, project, tmp_path):
     # Of no relation: that something could be deferred is enough.
