@@ -120,7 +120,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         {%- set lines = secure_datasets.rows_of(secure_datasets.line_of_everyone(ruling, config, row)) -%}
         {% do facts.update({'exists': lines | length > 0}) %}
     {%- endif -%}
-    {% do secure_datasets._add_cases(facts, person, config) %}
+    {% do secure_datasets._add_rights_of_cases(facts, person, config) %}
     {%- if not found and not parent -%}
         {% do facts.update({'missing': secure_datasets._trace_rows(facts.base, row)}) %}
     {%- endif -%}
@@ -136,7 +136,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 
 
 {# Adds the rights of the cases that apply to the row, and the nearest grants of the cases whose rights the user lacks. #}
-{% macro _add_cases(facts, person, config) %}
+{% macro _add_rights_of_cases(facts, person, config) %}
     {%- for line in facts.found -%}
         {%- for case in facts.cases if case.tier and line['case_' ~ case.number] -%}
             {%- set sides = [] -%}

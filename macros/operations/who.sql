@@ -127,13 +127,16 @@ order by 1, 2{% for each in tier.object_keys %}, seen.{{ each }}{% endfor %}
             ~ ' where user_id = ' ~ user_id ~ ' or user_id is null'
         ) -%}
     {%- endfor -%}
-    {%- set found = dict(run_query(counts | join(' union all ')).rows) if counts else {} -%}
+    {%- set found = {} -%}
+    {%- for line in (run_query(counts | join(' union all ')).rows if counts else []) -%}
+        {%- do found.update({line[0]: line[1]}) -%}
+    {%- endfor -%}
     {%- for name, dataset in datasets.items() -%}
         {%- set tier = dataset.tier or ('context' if dataset.switch is defined else '-') -%}
         {% do rows.append(['vw_secure_dataset_' ~ name, tier, (found[name] | string) if name in found else 'not known']) %}
     {%- endfor -%}
     {% do secure_datasets.print_table(['secure dataset', 'tier', 'rows'], rows) %}
     {%- if without_past -%}
-        {{ print('Not known: the past of ' ~ without_past.values() | sum(start=[]) | unique | join(', ') ~ '. The feed holds the present alone; see docs/feeds.md of the package.') }}
+        {{ print('Not known: the past of ' ~ without_past.values() | sum(start=[]) | unique | join(', ') ~ '. The feed holds the present alone; if its format keeps snapshots, build the state of the day. See docs/feeds.md of the package.') }}
     {%- endif -%}
 {% endmacro %}

@@ -383,11 +383,11 @@ access_now as (
             partition by linked.user_id, linked.{{ own.key }}
             order by {% for other in others %}linked.{{ other.key }}{{ ', ' if not loop.last }}{% endfor %}
         ) as place,
-        {{ secure_datasets._latest(secure_datasets._link_times(parts)) if parts.is_whole else 'cast(null as timestamp)' }} as linked_since
+        {{ secure_datasets._latest(secure_datasets._columns_of_linked_times(parts)) if parts.is_whole else 'cast(null as timestamp)' }} as linked_since
     from {{ relation(view) }} as linked
     -- Only rows that are shown are looked up.
     {{ secure_datasets._of_the_asked('linked', own, within, keys) | indent }}
-    {{- secure_datasets._joins_of_link_times(relation, parts, within, keys) | indent(4) }}
+    {{- secure_datasets._joins_of_linked_times(relation, parts, within, keys) | indent(4) }}
     {%- for other in others if other.object_type %}
     left join {{ relation('int_securable_objects') }} as named_{{ other.key }}
         on named_{{ other.key }}.object_type = {{ secure_datasets.sql_text(other.object_type) }} and linked.{{ other.key }} = named_{{ other.key }}.object_id
@@ -402,7 +402,7 @@ access_now as (
 
     parts, within, keys  as in `_linked_by_name`
 #}
-{% macro _joins_of_link_times(relation, parts, within, keys) -%}
+{% macro _joins_of_linked_times(relation, parts, within, keys) -%}
 {%- for right in parts.rights if right.key != parts.rights[0].key %}
 left join (
     select
@@ -436,8 +436,8 @@ left join (
 {%- endmacro %}
 
 
-{# The columns of `_joins_of_link_times`. #}
-{% macro _link_times(parts) %}
+{# The columns of `_joins_of_linked_times`. #}
+{% macro _columns_of_linked_times(parts) %}
     {%- set times = [] -%}
     {%- for right in parts.rights if right.key != parts.rights[0].key -%}
         {% do times.append('days_' ~ right.key ~ '.since') %}

@@ -797,7 +797,7 @@ named_others as (
 {{ secure_datasets._subjects_of_charge(ids) }}
 {%- elif users is not none %},
 
-{{ secure_datasets._grants_of_groups(users) }}
+{{ secure_datasets._grants_behind_access(users) }}
 {%- endif %}
 
 select
@@ -859,7 +859,7 @@ people_here as (
 
 
 {# The grants that give these users access. #}
-{% macro _grants_of_groups(users) -%}
+{% macro _grants_behind_access(users) -%}
 {{ secure_datasets._asked_access(users) }},
 
 {{ secure_datasets._shown_ways(secure_datasets.relation_named, 'asked', ['object_type', 'object_id', 'user_id']) }},
@@ -886,7 +886,7 @@ where looked_after.object_id is not null or people_here.user_id is not null or m
 {%- endmacro %}
 
 
-{# The join and the condition that keep the findings about these users and `_grants_of_groups`. #}
+{# The join and the condition that keep the findings about these users and `_grants_behind_access`. #}
 {% macro _only_about(users) -%}
 left join grants_of_groups
     on findings.user_id is null and findings.raw_table = grants_of_groups.grant_table and findings.raw_id = grants_of_groups.grant_id

@@ -325,7 +325,7 @@ numbered as (
 
 ),
 
-{{ secure_datasets._load_step(feed) }},
+{{ secure_datasets._loads_step(feed) }},
 
 loaded as (
 
@@ -342,12 +342,12 @@ loaded as (
 
 ),
 
-{{ secure_datasets._missing_step(feed) }}
+{{ secure_datasets._gone_step(feed) }}
 {%- endmacro %}
 
 
 {# The step with each complete load, and the moment of the next one, which deletes the ids that it lacks. #}
-{% macro _load_step(feed) -%}
+{% macro _loads_step(feed) -%}
 -- What no load can be read of was there before the first.
 loads as (
 
@@ -377,7 +377,7 @@ loads as (
 
 
 {# The step with each id that the next load lacks, and the moment of that load. #}
-{% macro _missing_step(feed) -%}
+{% macro _gone_step(feed) -%}
 {#- A numbered load has its load time in a column of its own. -#}
 {%- set gone = ['loaded.gone_at'] if feed.has_clock else ['loaded.gone_at', 'loaded.gone_on'] -%}
 gone as (

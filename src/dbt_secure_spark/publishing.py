@@ -1053,7 +1053,8 @@ def record_version(
     texts = [re.sub(r"[\s:]", "_", name) for name in unknown]
     reads = run.reads_of(graph, node, [*own, *(RawRead(text, text) for text in texts)])
     # A version that a view only keeps is read as a past state: it dates no rows.
-    told = run.published.definitions.values()
+    # The other thread may add a view meanwhile.
+    told = list(run.published.definitions.values())
     before = {version for text in told for version in versions_kept(text)}
     reads |= run.published.reads_of(set(versions) - before)
     value = encoded(" ".join(sorted(map(str, reads)))) or NOTHING

@@ -41,7 +41,7 @@ from secure_datasets.project import NoProject, Project, find
 from secure_datasets.sql.spelling import listed, meant
 
 if TYPE_CHECKING:
-    from secure_datasets.questions.lookups import Answer, Table
+    from secure_datasets.questions.lookups import Answer
 
 VERSION = version_of("secure-datasets")
 YES, NO, UNASKED = 0, 1, 2
@@ -748,7 +748,7 @@ def _who(options: argparse.Namespace) -> int:
         raise Unasked("--permission is a right on an object: name it, --object")
 
     def answer(package: Any, about: dict[str, Any]) -> tuple[int, str]:
-        from secure_datasets.questions.lookups import Lookups, Table
+        from secure_datasets.questions.lookups import Answer, Lookups, Table
 
         asked = Lookups(package)
         if options.object:
@@ -761,7 +761,7 @@ def _who(options: argparse.Namespace) -> int:
         if options.format == "text":
             return YES, "\n".join(package.printed)
         tables = [Table(*table) for table in package.tables]
-        return YES, _as_data(options, "", tables, about)
+        return YES, _as_data(options, Answer("", tables), about)
 
     return _asked(options, answer)
 
@@ -918,21 +918,17 @@ def _shown(
     code = NO if found.is_no else YES
     if options.format == "text":
         return code, as_text(found)
-    return code, _as_data(options, found.sentence, found.tables, about)
+    return code, _as_data(options, found, about)
 
 
-def _as_data(
-    options: argparse.Namespace,
-    sentence: str,
-    tables: list[Table],
-    about: dict[str, Any],
-) -> str:
-    from secure_datasets.questions.lookups import Answer
+def _as_data(options: argparse.Namespace, found: Answer, about: dict[str, Any]) -> str:
     from secure_datasets.questions.output import as_csv, as_document
 
-    if options.format == "csv":
-        return as_csv(tables)
-    return as_document(Answer(sentence, tables), about)
+    if options.format == "json":
+        return as_document(found, about)
+    if found.left_out:
+        _note(found.left_out)
+    return as_csv(found.tables)
 
 
 # Cases of access

@@ -385,7 +385,7 @@ def test_T5_since_says_which_values_a_mask_hides_as_a_rule_begins(with_config, d
     (values,) = answer.tables
     shown, hidden = (0, 1) if days == DAYS else (1, 0)
     assert {row[0]: row[2:] for row in values.rows} == {
-        user: ["tests", "test_name", shown * number, hidden * number]
+        user: ["tests", "test_name", shown * number, hidden * number, None]
         for user, number in seen.items()
     }
     assert answer.sentence.startswith(f"Since {days[0]} the access of {len(seen)} user")

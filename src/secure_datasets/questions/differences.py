@@ -22,6 +22,8 @@ SCHEMA = "compared_states"
 # Relations that secure datasets filter by the reader's id, besides the tiers' access
 # views.
 BY_READER = {"user_role_names", "view_outcomes", "vw_secure_user_roles"}
+# How values of masked columns differ, with the head of each count.
+MASKED = {"shown": "shown only now", "hidden": "only before", "changed": "changed"}
 # The users of datasets whose rows may differ; None: all users.
 UsersOf = dict[str, set[int] | None]
 # Above this number of users, the comparison covers all rows.
@@ -144,36 +146,44 @@ def row_changes(
 def mask_changes(
     before: Package, after: Package, schemas: list[str], users_of: UsersOf
 ) -> list[Row]:
-    """Count each user's values that a mask hides in one of two states only.
+    """Count each user's values of masked columns that two states show otherwise.
 
-    The rows are those that both states show. A value is hidden if it is not the value
-    of the base dataset in its state; without a base, no value is counted.
+    The rows are those that both states show. `shown` counts the values that only the
+    later state shows, `hidden` those that only the earlier one shows: a value is shown
+    if it is the base dataset's in its state. Without a base, `changed` counts the
+    values that differ.
+
+    users_of  the datasets to compare, each with its users; None: all users
     """
     found: list[Row] = []
     config = after.state.document["config"]
     edited = Edited(config, config)
     for name, users in users_of.items():
         dataset, base = config["datasets"][name], edited.base_of(name)
-        columns = edited.maskable(name) if base else []
-        if not columns:
-            continue
         on = [f"{{}}.{key} <=> {{}}.{key}" for key in dataset["unique_key"]]
+        joined = [(f"{schemas[0]}.{PREFIX}{name}", "a", "b")]
+        if base:
+            joined += [
+                (after["ref_of_model"](base), "a", "base_of_a"),
+                (before["ref_of_model"](base), "b", "base_of_b"),
+            ]
         sides = f"{schemas[1]}.{PREFIX}{name} as a"
-        for relation, one, other in (
-            (f"{schemas[0]}.{PREFIX}{name}", "a", "b"),
-            (after["ref_of_model"](base), "a", "base_of_a"),
-            (before["ref_of_model"](base), "b", "base_of_b"),
-        ):
+        for relation, one, other in joined:
             by_user = [f"{one}.user_id <=> {other}.user_id"] * (other == "b")
             same = " and ".join(by_user + [each.format(one, other) for each in on])
             sides += f" inner join {relation} as {other} on {same}"
         of_users = _of_users(users, "a.user_id") or " where true"
-        for column in columns:
+        for column in edited.maskable(name):
             now, then = (f"{s}.{column} <=> base_of_{s}.{column}" for s in "ab")
+            counts = f"count_if({now}) as shown, count_if({then}) as hidden"
+            counts += ", cast(null as bigint) as changed"
+            differs = f"({now}) != ({then})"
+            if not base:
+                counts = "null as shown, null as hidden, count(*) as changed"
+                differs = f"not a.{column} <=> b.{column}"
             rows = after["rows_of"](
-                f"select a.user_id, count_if({now}) as shown,"
-                f" count_if({then}) as hidden from {sides}{of_users}"
-                f" and ({now}) != ({then}) group by a.user_id order by a.user_id"
+                f"select a.user_id, {counts} from {sides}{of_users} and {differs}"
+                " group by a.user_id order by a.user_id"
             )
             found += [{"dataset": name, "column": column, **row} for row in rows]
     return found
@@ -271,12 +281,13 @@ def changes(
     chosen = None if user is None else int(names.find(user))
     found = access_changes(before, after, schemas, is_supposed=not since)
     unknown = before["datasets_without_past"]()
+    config = after.state.document["config"]
     users_of = {
         name: touched_users(before, after, name) if chosen is None else {chosen}
-        for name in after.state.document["config"]["datasets"]
+        for name in config["datasets"]
         if name not in unknown
     }
-    rows = row_changes(after, schemas, users_of, after.state.document["config"])
+    rows = row_changes(after, schemas, users_of, config)
     masked = mask_changes(before, after, schemas, users_of)
     if chosen is not None:
         found = [row for row in found if row["user_id"] == chosen]
@@ -298,12 +309,12 @@ def changes(
     )
     values = Table(
         "values of the secure datasets",
-        ["user_id", "user", "dataset", "column", "no longer masked", "masked now"],
+        ["user_id", "user", "dataset", "column", *MASKED.values()],
         [
             [
                 row["user_id"],
                 names.user(row["user_id"]),
-                *(row[key] for key in ("dataset", "column", "shown", "hidden")),
+                *(row[key] for key in ("dataset", "column", *MASKED)),
             ]
             for row in masked
         ],
@@ -312,26 +323,30 @@ def changes(
     people = {row["user_id"] for row in (*found, *rows, *masked)} - {None}
     gained = sum(row["change"] == "gained" for row in found)
     lost = sum(row["change"] == "lost" for row in found)
+    left_out = _left_out(unknown)
     if not tables:
         sentence = f"{when} no one's access changes."
-        return Answer(sentence + _not_compared(unknown), is_no=True)
+        return Answer(sentence, is_no=not left_out, left_out=left_out)
     users = f"{len(people)} user{'s' * (len(people) != 1)}"
     sentence = (
         f"{when} the access of {users} changes: {gained} object"
-        f"{'s' * (gained != 1)} of the tiers gained, {lost} lost."
+        f"{'s' * (gained != 1)} of the tiers gained, {lost} lost"
     )
-    return Answer(sentence + _not_compared(unknown), tables)
+    if masked:
+        number = sum(row[key] or 0 for row in masked for key in MASKED)
+        sentence += f", {number} value{'s' * (number != 1)} of masked columns differ"
+    return Answer(f"{sentence}.", tables, left_out=left_out)
 
 
-def _not_compared(unknown: dict[str, list[str]]) -> str:
+def _left_out(unknown: dict[str, list[str]]) -> str:
     """Return a sentence about datasets without a past; empty if there are none."""
     if not unknown:
         return ""
     datasets = ", ".join(f"{PREFIX}{name}" for name in unknown)
     tables = ", ".join(sorted({each for of in unknown.values() for each in of}))
     return (
-        f" Not compared: {datasets}, because the feed of {tables} holds the present"
-        " alone."
+        f"Not compared, because the feed of {tables} holds the present alone:"
+        f" {datasets}."
     )
 
 

@@ -33,11 +33,12 @@ class Table:
 
 @dataclass
 class Answer:
-    """An answer: a sentence, its tables, and whether it is no."""
+    """An answer: a sentence, its tables, whether it is no, and what it leaves out."""
 
     sentence: str
     tables: list[Table] = field(default_factory=list)
     is_no: bool = False
+    left_out: str = ""
 
 
 class Lookups:

@@ -21,7 +21,7 @@ RULE = re.compile("-{3,}")
 
 def as_text(answer: Answer) -> str:
     """Return an answer for people."""
-    lines = ["", answer.sentence]
+    lines = ["", answer.sentence, *filter(None, [answer.left_out])]
     for table in answer.tables:
         lines += ["", f"{table.title[0].upper()}{table.title[1:]}", *_lines(table)]
     return "\n".join([*map(without_steering, lines), ""])
@@ -68,9 +68,10 @@ def as_document(answer: Answer, about: dict[str, Any]) -> str:
         }
         for table in answer.tables
     ]
-    return json.dumps(
-        {**about, "answer": answer.sentence, "tables": tables}, indent=2, default=str
-    )
+    told = {"answer": answer.sentence, "tables": tables}
+    if answer.left_out:
+        told["left_out"] = answer.left_out
+    return json.dumps({**about, **told}, indent=2, default=str)
 
 
 def as_csv(tables: list[Table]) -> str:

@@ -948,7 +948,12 @@ def test_T1_a_table_without_a_past_hides_the_past_of_its_datasets_alone(
     # The objects are those of the day, and the answer says what it leaves out.
     _, out, err = in_project("since", DAY)
     shown = "vw_secure_dataset_tests, vw_secure_dataset_test_executions"
-    assert err == "" and f"Not compared: {shown}, because the feed of {table}" in out
+    left_out = f"because the feed of {table} holds the present alone: {shown}."
+    assert err == "" and left_out in out
+    code, _, err = in_project("since", DAY, "--format", "csv")
+    assert code == YES and left_out in err
+    _, document, err = in_project("since", DAY, "--format", "json")
+    assert err == "" and left_out in json.loads(document)["left_out"]
     row = ("--dataset", table, "--row", "test_execution_id=1")
     code, out, err = in_project("why", "hpark", *row, "--as-of", DAY)
     assert (code, out) == (UNASKED, "")
