@@ -3,18 +3,14 @@
     A dataset counts only if it is not there: the snapshots of a format may have the past of such a table.
 #}
 {% macro datasets_without_past() %}
-    {%- set found, tables = {}, secure_datasets.repository_tables() -%}
-    {%- for name in secure_datasets.secure_datasets_config().datasets if var('as_of', none) is not none -%}
-        {%- set model, present = 'vw_secure_dataset_' ~ name, [] -%}
-        {%- for table in adapter.secure_datasets().raw_tables_of([model], graph.nodes, tables) -%}
-            {%- set feed = secure_datasets.feed_of(table) -%}
-            {%- if feed and not feed.has_history -%}{% do present.append(table) %}{%- endif -%}
-        {%- endfor -%}
-        {%- if present -%}
-            {%- set node = secure_datasets.model_named(model) -%}
-            {%- if not adapter.get_relation(node.database, node.schema, node.alias) -%}
-                {% do found.update({name: present}) %}
-            {%- endif -%}
+    {%- set found, feeds = {}, {} -%}
+    {%- for table in secure_datasets.repository_tables() if var('as_of', none) is not none -%}
+        {% do feeds.update({table: secure_datasets.feed_of(table)}) %}
+    {%- endfor -%}
+    {%- for name, tables in adapter.secure_datasets().without_past(secure_datasets.secure_datasets_config(), graph.nodes, feeds).items() -%}
+        {%- set node = secure_datasets.model_named('vw_secure_dataset_' ~ name) -%}
+        {%- if not adapter.get_relation(node.database, node.schema, node.alias) -%}
+            {% do found.update({name: tables}) %}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from secure_datasets.config.plan import PREFIX
 from secure_datasets.sql import spelling
 
 Facts = Mapping[str, Any]
@@ -364,6 +365,19 @@ def raw_tables_of(names: Iterable[str], nodes: Facts, tables: Facts) -> list[str
             waiting += nodes[key].get("depends_on", {}).get("nodes", ())
     staged = {nodes[key]["name"].removeprefix(STAGED) for key in found}
     return sorted(staged & {*tables})
+
+
+def without_past(config: Facts, nodes: Facts, feeds: Facts) -> dict[str, list[str]]:
+    """Return the secure datasets that need raw tables without a history, with these.
+
+    feeds  the feed of each raw table; None if nothing is declared
+    """
+    present = {n: feed for n, feed in feeds.items() if feed and not feed["has_history"]}
+    found = {}
+    for name in config["datasets"] if present else ():
+        if tables := raw_tables_of([f"{PREFIX}{name}"], nodes, present):
+            found[name] = tables
+    return found
 
 
 def documented_columns(nodes: Facts) -> dict[str, Columns]:
