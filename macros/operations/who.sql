@@ -113,8 +113,8 @@ order by 1, 2{% for each in tier.object_keys %}, seen.{{ each }}{% endfor %}
 
 
 {#
-    Prints the number of rows that the user reads in each secure dataset. That of a dataset without a
-    past is not known; the raw tables that keep none are named below.
+    Prints the number of rows that the user reads in each secure dataset. For a dataset without a past
+    it is not known, and the raw tables that keep none are named below.
 
     without_past  the result of datasets_without_past()
 #}

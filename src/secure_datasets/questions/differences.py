@@ -148,10 +148,10 @@ def mask_changes(
 ) -> list[Row]:
     """Count each user's values of masked columns that two states show otherwise.
 
-    The rows are those that both states show. `shown` counts the values that only the
-    later state shows, `hidden` those that only the earlier one shows: a value is shown
-    if it is the base dataset's in its state. Without a base, `changed` counts the
-    values that differ.
+    It compares the rows that both states have. `shown` counts the values that only the
+    later state shows, and `hidden` the values that only the earlier one shows: a value
+    is shown if it is the base dataset's in its state. Without a base, `changed` counts
+    the values that differ.
 
     users_of  the datasets to compare, each with its users; None: all users
     """
