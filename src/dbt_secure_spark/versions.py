@@ -209,8 +209,10 @@ class Published:
     """
 
     definitions: dict[str, str] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    reads: dict[str, frozenset[RawRead] | None] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict, kw_only=True)
+    reads: dict[str, frozenset[RawRead] | None] = field(
+        default_factory=dict, kw_only=True
+    )
 
     def version_of(self, relation: str) -> str | None:
         """Return the one version that a stored relation's view reads.

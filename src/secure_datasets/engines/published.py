@@ -98,7 +98,7 @@ class State:
         versions = self.values["versions"].items()
         return Published(
             {n: " ".join(r["reads"]) for n, r in self.values["relations"].items()},
-            {
+            reads={
                 name: None
                 if version["read"] is None
                 else frozenset(map(RawRead.parse, version["read"]))

@@ -39,11 +39,11 @@ def read_seed(path: Path) -> list[dict[str, str | None]]:
         ]
 
 
-def test_the_bank_has_a_raw_table_of_each_kind_with_a_past():
+def test_the_bank_has_a_raw_table_of_each_kind():
     feeds = read_feeds(DECLARED, Macros(document_of(PRODUCTS)).repository_tables())
     kinds = [feed["kind"] for feed in feeds.values()]
-    # Rows that are no feed's are appended. Questions about a past day read every table.
-    assert sorted(kinds) == sorted({*KINDS} - {"appended", "current"})
+    # Rows that are no feed's are appended.
+    assert sorted(kinds) == sorted({*KINDS} - {"appended"})
     seeds = {path.stem for path in (BANK / "seeds/repository").glob("*.csv")}
     assert seeds == {*feeds}
 
