@@ -30,11 +30,13 @@ from typing import Any
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_secure_spark.after_tests import nodes_to_test
 from dbt_secure_spark.folders import Folders
 from dbt_secure_spark.in_time import of_columns
 from dbt_secure_spark.publishing import (
     LONGEST_QUERY,
     OldVersion,
+    Untested,
     definition_of,
     pin_versions,
     relation_of,
@@ -47,6 +49,7 @@ from dbt_secure_spark.publishing import (
 from dbt_secure_spark.queries import (
     names_of_narrowed,
     parts_of_narrowed,
+    pieces_of_statement,
     quoted,
     read_by_conditions,
     shows_rows_of_nobody,
@@ -56,6 +59,7 @@ from dbt_secure_spark.versions import named_versions
 
 USER = "user_id"
 # Spark does not compare values of these types, or takes different texts for equal.
+NARROWED = "shows the rows of before, to those who may see them both before and now"
 NOT_COMPARED = re.compile(r"\b(map<|variant\b|collate\b)")
 FOLDER = re.compile(r"\w+__mod_\d+")
 
@@ -66,15 +70,18 @@ def query_of_view(
     node: dict[str, Any],
     relation: Any,
     sql: str,
+    after_tests: bool = False,
 ) -> str | None:
     """Return the query that a view switches to; None if the view stays as it is.
 
     Raises CompilationError if a secure dataset can neither move nor be narrowed.
+
+    after_tests  whether a secure dataset shows a new query only after its data tests
     """
     pinned = pin_versions(adapter, graph, node, sql)
     why_not = pinned["why_not"]
     if not why_not:
-        return pinned["sql"]
+        return moved(adapter, graph, node, relation, sql, pinned, after_tests)
     narrowing = node["config"].get("narrowing")
     is_there = definition_of(adapter, relation) is not None
     if narrowing and is_there and not pinned["is_pinned"]:
@@ -88,20 +95,8 @@ def query_of_view(
     try:
         before = whole_query(text_of_view(adapter, str(relation)), relation.identifier)
         if is_of_one_state(pinned["read"], before):
-            return pinned["sql"]
-        # A rule that looks up a relation of the rows reads its present version.
-        looked_up = read_by_conditions(node["name"], pinned["sql"])
-        of_rows = row_relations(graph, node) - {
-            relation_of_version(version)
-            for version in looked_up & {*named_versions(pinned["sql"])}
-        }
-        if of_rows != row_relations(graph, node, with_rights=True):
-            # Values may differ by rights too, and a value does not show that it is
-            # masked.
-            narrowing = narrowing | {"masks": {}}
-        old = old_versions(adapter, of_rows, before)
-        now = pin_versions(adapter, graph, node, sql, old)["sql"]
-        query = intersection(adapter, relation.identifier, narrowing, before, now)
+            return moved(adapter, graph, node, relation, sql, pinned, after_tests)
+        query = narrowed(adapter, graph, node, relation, sql, pinned["sql"], before)
     except DbtRuntimeError as failure:
         raise CompilationError(
             f"'{node['name']}' still shows the rights of before, revoked ones too:"
@@ -109,11 +104,88 @@ def query_of_view(
             f" {failure.msg}. Run '+{node['name']}'."
         ) from failure
     run_of(adapter).stayed[node["unique_id"]] = (
-        f"'{node['name']}' shows the rows of before, to those who may see them both"
-        f" before and now: {why_not}. New rows and new rights wait. Run"
+        f"'{node['name']}' {NARROWED}: {why_not}. New rows and new rights wait. Run"
         f" '+{node['name']}'."
     )
     return query
+
+
+def moved(
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    relation: Any,
+    sql: str,
+    pinned: dict[str, Any],
+    after_tests: bool,
+) -> str | None:
+    """Return the query of a view that may move: the new one, or less until its tests.
+
+    pinned  the result of `pin_versions`
+    """
+    query = pinned["sql"]
+    if not after_tests or not pinned["is_pinned"]:
+        return query
+    run = run_of(adapter)
+    waits_for = nodes_to_test(run, graph, node)
+    if not waits_for:
+        return query
+    shown = None
+    if definition_of(adapter, relation) is None:
+        shown = f"select * from (\n{query}\n) as untested where false"
+        meanwhile = "is new and shows no row"
+    else:
+        try:
+            before = whole_query(
+                text_of_view(adapter, str(relation)), relation.identifier
+            )
+            # Its tests passed before, or it was shown without any.
+            if pieces_of_statement(before) == pieces_of_statement(query):
+                return query
+            shown = narrowed(adapter, graph, node, relation, sql, query, before)
+            meanwhile = NARROWED
+        except DbtRuntimeError as failure:
+            meanwhile = (
+                "still shows the rights of before, revoked ones too, since it can't be"
+                f" narrowed to the rights of now ({failure.msg})"
+            )
+    run.untested[relation_of(node)] = Untested(
+        node["unique_id"], relation, query, waits_for, meanwhile
+    )
+    return shown
+
+
+def narrowed(
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    relation: Any,
+    sql: str,
+    query: str,
+    before: str,
+) -> str:
+    """Return the query of the rows and values that two states both show.
+
+    Raises DbtRuntimeError if there is none.
+
+    sql     the node's compiled query
+    query   the same with the versions of now
+    before  the query that the view last switched to whole
+    """
+    narrowing = node["config"].get("narrowing")
+    if not narrowing:
+        raise DbtRuntimeError("its config has no narrowing")
+    # A rule that looks up a relation of the rows reads its present version.
+    looked_up = read_by_conditions(node["name"], query)
+    of_rows = row_relations(graph, node) - {
+        relation_of_version(version) for version in looked_up & {*named_versions(query)}
+    }
+    if of_rows != row_relations(graph, node, with_rights=True):
+        # Values may differ by rights too, and a value does not show that it is masked.
+        narrowing = narrowing | {"masks": {}}
+    old = old_versions(adapter, of_rows, before)
+    now = pin_versions(adapter, graph, node, sql, old)["sql"]
+    return intersection(adapter, relation.identifier, narrowing, before, now)
 
 
 def whole_query(text: str | None, identifier: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -126,6 +126,23 @@ class OldVersion(NamedTuple):
     published_rows: str
 
 
+class Untested(NamedTuple):
+    """A view that shows its new query only after data tests have passed.
+
+    unique_id  the view's node
+    relation   the view
+    query      the new query
+    waits_for  the unique_ids of the nodes whose tests must pass
+    meanwhile  what the view shows until then, for a sentence that begins with its name
+    """
+
+    unique_id: str
+    relation: Any
+    query: str
+    waits_for: set[str]
+    meanwhile: str
+
+
 class Run:
     """One dbt command that builds: its lock, and the published state meanwhile."""
 
@@ -166,6 +183,8 @@ class Run:
         self.told_before: dict[str, str | None] = {}
         # The queries that views were switched to, by the views' names.
         self.switched: dict[str, str] = {}
+        # The views that wait for their data tests, by the views' names.
+        self.untested: dict[str, Untested] = {}
         # The texts of views before their switch; None of what is no view.
         self.texts: dict[str, str | None] = {}
         # The present states of raw tables; None without a source for the table.
@@ -485,13 +504,23 @@ class Run:
         """Return a view's text as `text_of_view` does, read once before its switch.
 
         A switched view is read each time: nodes of different threads may ask for it
-        before and after its switch.
+        before and after its switch. A view that waits for its tests gives its new
+        query.
         """
+        if untested := self.untested.get(view):
+            return untested.query
         if view in self.switched:
             return text_of_view(self.adapter, view)
         if view not in self.texts:
             self.texts[view] = text_of_view(self.adapter, view)
         return self.texts[view]
+
+    def text_to_read(self, view: str) -> str:
+        """Return a view's text as `text_of` does; raise if the view does not exist."""
+        text = self.text_of(view)
+        if text is None:
+            raise CompilationError(f"{view} is no view yet: run it first.")
+        return text
 
     def unknown_reads(self, name: str, sql: str, known: set[str]) -> set[str]:
         """Return the inputs of a query that are neither known nor versions.
@@ -1432,9 +1461,7 @@ def with_inlined_views(
     """
 
     def text_of(view: str) -> str:
-        text = run_of(adapter).text_of(view)
-        if text is None:
-            raise CompilationError(f"{view} is no view yet: run it first.")
+        text = run_of(adapter).text_to_read(view)
         identifier = view.split(".")[-1]
         return parts_of_narrowed(text, identifier)[1] if is_narrowed else text
 
@@ -1445,15 +1472,22 @@ def with_inlined_views(
         and other["config"]["materialized"] == "view"
         and other.get("relation_name")
     }
+    return with_texts(node["name"], sql, views, text_of)
+
+
+def with_texts(
+    name: str, sql: str, views: set[str], text_of: Callable[[str], str]
+) -> str:
+    """Replace views by their queries at any depth, in the query of a node."""
     # Views are nested at most as deep as there are views.
     for _ in views:
         if not any(names(sql, view) for view in views):
             break
-        before, sql = sql, with_queries(node["name"], sql, views, text_of)
+        before, sql = sql, with_queries(name, sql, views, text_of)
         if len(sql) > LONGEST_QUERY:
             raise CompilationError(
-                f"With the queries of the views that '{node['name']}' reads its query"
-                " becomes too long: let one of them be a published_view."
+                f"With the queries of the views that '{name}' reads its query becomes"
+                " too long: let one of them be a published_view."
             )
         if sql == before:
             break

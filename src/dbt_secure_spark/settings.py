@@ -102,6 +102,7 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "loads_sample": (lambda value: isinstance(value, bool), "true or false"),
     "limits_are_of_base": (lambda value: isinstance(value, bool), "true or false"),
     "stayed": (lambda value: value in ("warn", "error"), "warn or error"),
+    "publish_after_tests": (lambda value: isinstance(value, bool), "true or false"),
     "summary": (lambda value: isinstance(value, bool), "true or false"),
     "run_lock_seconds": (
         lambda value: is_number(value) and 1 <= value <= 3600,

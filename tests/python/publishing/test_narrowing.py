@@ -37,7 +37,7 @@ from random_policies import (
 )
 from rendering import Macros
 
-from dbt_secure_spark import narrowing, publishing, unchanged
+from dbt_secure_spark import after_tests, narrowing, publishing, unchanged
 from dbt_secure_spark.queries import (
     parts_of_narrowed,
     read_by_conditions,
@@ -109,6 +109,8 @@ class World:
         self.loaded = dict.fromkeys(PARTS, 0)
         self.before: dict[str, Case] = {}
         self.rendered: dict[str, str] = {}
+        # The rows that each dataset's test read in the last run.
+        self.tested: dict[str, Counter] = {}
         self.runs = 0
         self.masked = 0
         self.stored = [name for _, names in PARTS.values() for name in names]
@@ -122,6 +124,11 @@ class World:
             self.add(name, "published_view", [f"source.{name}"])
         for dataset in self.now.datasets:
             self.add(LAYER + dataset.name, "view", [], inline_views=True)
+            self.graph["nodes"][check_of(dataset)] = {
+                **{"unique_id": check_of(dataset), "name": check_of(dataset)},
+                **{"resource_type": "test", "config": {"materialized": "test"}},
+                "depends_on": {"nodes": [LAYER + dataset.name]},
+            }
 
     def with_only_masks(self, case: Case) -> Case:
         """Return a case in which some datasets have one mask on a column."""
@@ -219,8 +226,14 @@ class World:
             },
         )
 
-    def run(self, parts: set[str]) -> dict[str, str]:
-        """Stage parts anew, and run all secure datasets; return what was not whole."""
+    def run(
+        self, parts: set[str], statuses: dict[str, str] | None = None
+    ) -> dict[str, str]:
+        """Stage parts anew, and run all secure datasets; return what was not whole.
+
+        statuses  the results of the datasets' tests that ran, if datasets wait for them
+        """
+        self.waits = statuses is not None
         self.runs += 1
         name = f"{20260101000000 + self.runs}_0123abcd"
         run = publishing.Run(self.metastore, name, 20, *[["s"]] * 3)
@@ -233,6 +246,14 @@ class World:
             self.published[part] = len(self.states) - 1
         for dataset in self.now.datasets:
             self.switch_secure(dataset)
+        built = dict.fromkeys(self.layer_names(), "success")
+        results = [
+            SimpleNamespace(node=SimpleNamespace(unique_id=name), status=status)
+            for name, status in {**built, **(statuses or {})}.items()
+        ]
+        for dataset in self.now.datasets if self.waits else ():
+            self.tested[dataset.name] = self.read_by_test(dataset)
+        after_tests.switch_tested(self.metastore, self.graph, results)
         return publishing.end_run(self.metastore)
 
     def publish(self, name: str, run: str, schema: str, rows: list[tuple]) -> None:
@@ -253,7 +274,7 @@ class World:
 
     def macros(self, text: str | None = None) -> Macros:
         """Return the project's macros over the newest policies, or over a document."""
-        types = dict.fromkeys(["all_runs", *self.layers()], COLUMNS)
+        types = dict.fromkeys(["all_runs", *self.layer_names()], COLUMNS)
         macros = Macros(
             text or document(self.now),
             ref="s.{}".format,
@@ -263,7 +284,8 @@ class World:
         macros._called["view_references"] = lambda: {"gates": [], "tables": []}
         return macros
 
-    def layers(self) -> list[str]:
+    def layer_names(self) -> list[str]:
+        """Return the names of the secure datasets' models."""
         return [LAYER + dataset.name for dataset in self.now.datasets]
 
     def switch_secure(self, dataset: Dataset) -> None:
@@ -280,8 +302,11 @@ class World:
         ]
         node["depends_on"] = {"nodes": named}
         relation = Relation("s", node["name"])
-        query = narrowing.query_of_view(self.metastore, self.graph, node, relation, sql)
-        switch(self.metastore, relation, query, None)
+        query = narrowing.query_of_view(
+            self.metastore, self.graph, node, relation, sql, self.waits
+        )
+        if query is not None:
+            switch(self.metastore, relation, query, None)
 
     # -- what the evaluators say --------------------------------------------------
 
@@ -345,10 +370,28 @@ class World:
 
     def shown(self, dataset: Dataset) -> Counter:
         """Return the rows that a secure dataset shows."""
-        text = self.metastore.texts["s", LAYER + dataset.name]
+        text = publishing.text_of_view(self.metastore, f"s.{LAYER}{dataset.name}")
+        return self.rows_of(dataset, text)
+
+    def read_by_test(self, dataset: Dataset) -> Counter:
+        """Return the rows that a data test reads of a secure dataset."""
+        node = self.graph["nodes"][check_of(dataset)]
+        sql = f"select * from s.{LAYER}{dataset.name}"
+        tested = after_tests.rows_to_test(self.metastore, self.graph, node, sql)
+        if tested == sql:
+            return self.shown(dataset)
+        return self.rows_of(dataset, tested)
+
+    def rows_of(self, dataset: Dataset, text: str) -> Counter:
+        """Return the rows of a query with a secure dataset's columns."""
         names = ", ".join([*dataset.columns, "user_id"])
         query = f"select {names} from (\n{text}\n) as shown"
         return Counter(map(repr, self.metastore.rows(in_duckdb(query))))
+
+
+def check_of(dataset: Dataset) -> str:
+    """Return the name of a dataset's data test."""
+    return f"check_{dataset.name}"
 
 
 def masks_of(case: Case, dataset: Dataset | None) -> dict[str, dict]:
@@ -448,6 +491,56 @@ def test_after_a_partial_run_a_secure_dataset_shows_what_both_states_show():
     assert whole > WORLDS
     # That a value gets its mask is rarer.
     assert masked or WORLDS < 100
+
+
+def play_tests(number: int) -> tuple[int, int]:
+    """Play whole runs in which tests pass, warn, fail or do not run.
+
+    Count the datasets that stayed and those that moved.
+    """
+    stayed = moved = 0
+    world, choice = World(number), random.Random(f"after tests {number}")
+    outcomes = ["pass", "warn", "fail", "error", "skipped", None]
+    for _ in range(4):
+        # The checks of the laws begin with a state that was published whole.
+        if world.runs:
+            parts = sorted(PARTS)
+            world.deliver(set(choice.sample(parts, choice.randint(1, 4))))
+            if choice.random() < 0.3:
+                world.change_policies()
+        statuses = {
+            check_of(dataset): outcome
+            for dataset in world.now.datasets
+            if (outcome := "pass" if not world.runs else choice.choice(outcomes))
+        }
+        before = {
+            name: Counter(map(tuple_of, case.expected()[name]))
+            for name, (case, _) in world.before.items()
+        }
+        left = world.run(set(PARTS), statuses)
+        world.check(set(left))
+        now = world.of_parts(world.published).expected()
+        for dataset in world.now.datasets:
+            name, layer = dataset.name, LAYER + dataset.name
+            assert world.tested[name] == Counter(map(tuple_of, now[name]))
+            passed = statuses.get(check_of(dataset)) in ("pass", "warn")
+            # A dataset whose query is the one of before has nothing to wait for.
+            assert layer in left or passed or world.shown(dataset) == before[name]
+            # A dataset waits for the datasets that it reads, too.
+            waits = left.keys() & world.graph["nodes"][layer]["depends_on"]["nodes"]
+            assert layer in left or not waits
+            assert layer not in left or not passed or waits
+        stayed += len(left)
+        moved += len(world.now.datasets) - len(left)
+    return stayed, moved
+
+
+def test_until_its_tests_pass_a_secure_dataset_shows_what_both_states_show():
+    some = max(1, WORLDS // 4)
+    counts = [play_tests(number) for number in worlds(SEED, some)]
+    stayed, moved = map(sum, zip(*counts, strict=True))
+    assert stayed > some * 2
+    assert moved > some * 2
 
 
 def narrowed_world() -> World:

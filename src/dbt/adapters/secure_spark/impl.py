@@ -21,6 +21,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_secure_spark import (
     added,
+    after_tests,
     catalogs,
     left_behind,
     macros,
@@ -92,6 +93,9 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     views_left_behind = available(left_behind.views_left_behind)
     mark_what_stayed = available(left_behind.mark_what_stayed)
     query_of_view = available(narrowing.query_of_view)
+    check_what_is_stored = available(after_tests.check_what_is_stored)
+    rows_to_test = available(after_tests.rows_to_test)
+    switch_tested = available(after_tests.switch_tested)
     note_rules = available(publishing.note_rules)
     in_its_catalog = available(catalogs.in_its_catalog)
     with_catalog = available(catalogs.with_catalog)

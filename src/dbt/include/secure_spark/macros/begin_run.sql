@@ -5,6 +5,9 @@
 #}
 {% macro begin_run() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'seed'] -%}
+        {%- if var('publish_after_tests', false) -%}
+            {%- do adapter.check_what_is_stored(graph) -%}
+        {%- endif -%}
         {%- do adapter.check_file_formats(graph) -%}
         {%- do adapter.begin_run(*_parts_of_run()) -%}
     {%- endif -%}

@@ -1,5 +1,6 @@
 {#
-    Called after a run: fails if a view does not show its new query, writes the published state as a
+    Called after a run: switches the views whose data tests passed, if `vars: {publish_after_tests: true}`
+    lets them wait; fails if a view does not show its new query, writes the published state as a
     file beside the versions, drops the versions that are no longer kept, and lets the next run
     begin. A relation that did not switch to the new state whole gets the status
     in `vars: {stayed: warn}`, warn or error. A warning names every further view that still shows the
@@ -10,6 +11,7 @@
 {% macro end_run(results) %}
     {%- if execute -%}
         {%- set builds = flags.WHICH in ['build', 'run', 'seed'] -%}
+        {%- do switch_tested(results) -%}
         {#- Before the drop of the versions that identify them, and while the run knows the views. -#}
         {%- set left = adapter.views_left_behind(graph, results) if builds else {} -%}
         {%- set strangers = adapter.views_without_model(graph) if builds else [] -%}

@@ -11,7 +11,8 @@
     A view whose versions were read from the raw tables at several moments would show the rows of
     one moment under the rights of a different one. With `narrowing`, which has its unique_key and
     its rows_from, it shows the former rows to users who may see them both before and now; without
-    it, the view stays as it was. dbt-spark's macro creates the view that stores the result of a data
+    it, the view stays as it was. With `vars: {publish_after_tests: true}`, a view with `narrowing` and data
+    tests shows less until they have passed. dbt-spark's macro creates the view that stores the result of a data
     test: no run has begun.
 
     relation  the view
@@ -19,9 +20,9 @@
 #}
 {% macro secure_spark__create_view_as(relation, sql) -%}
 {%- if model.resource_type == 'test' -%}
-{{ return(spark__create_view_as(relation, sql)) }}
+{{ return(spark__create_view_as(relation, adapter.rows_to_test(graph, model, sql))) }}
 {%- endif -%}
-{%- set query = adapter.query_of_view(graph, model, relation, sql) -%}
+{%- set query = adapter.query_of_view(graph, model, relation, sql, var('publish_after_tests', false)) -%}
 {%- if query is none -%}
 describe table {{ relation }}
 {%- else -%}

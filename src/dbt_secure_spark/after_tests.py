@@ -1,0 +1,169 @@
+"""Keep secure datasets from showing new rows and rights before their data tests pass.
+
+With ``vars: {publish_after_tests: true}``, a secure dataset that has data tests takes
+two steps to a new query. First it is narrowed, so that a revoked right acts at once.
+Then the tests read the new query in its place. When all nodes have run, it switches to
+the new query if each of its tests passed or only warned; otherwise it stays narrowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from dbt.adapters.spark import SparkAdapter
+from dbt.artifacts.schemas.results import RunStatus, TestStatus
+from dbt_common.exceptions import CompilationError
+
+from dbt_secure_spark.catalogs import in_its_catalog
+from dbt_secure_spark.lineage import relation_of
+from dbt_secure_spark.publishing import (
+    Run,
+    Untested,
+    begin_switch,
+    definition_of,
+    is_selected,
+    versions_before,
+    with_texts,
+)
+
+PASSED = (TestStatus.Pass, TestStatus.Warn)
+UNSTORED = ("view", "ephemeral")
+
+
+def nodes_to_test(run: Run, graph: dict[str, Any], node: dict[str, Any]) -> set[str]:
+    """Return the nodes whose data tests must pass before a view shows a new query.
+
+    These are the node itself, if it is a secure dataset with tests, and the nodes that
+    the untested views in its query wait for.
+    """
+    found = {node["unique_id"]} if _is_tested(graph, node) else set()
+    if node["config"].get("inline_views"):
+        above = _views_above(graph, node)
+        for view in list(run.untested.values()):
+            found |= view.waits_for if view.unique_id in above else set()
+    return found
+
+
+def check_what_is_stored(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
+    """Raise if this command stores rows of a secure dataset that waits for its tests.
+
+    The stored model would hold the narrowed rows.
+    """
+    for node in graph["nodes"].values():
+        kind = node["config"]["materialized"]
+        is_stored = node["resource_type"] == "model" and kind not in UNSTORED
+        if not is_stored or not is_selected(node):
+            continue
+        for unique_id in sorted(_views_above(graph, node)):
+            read = graph["nodes"][unique_id]
+            if is_selected(read) and _is_tested(graph, read):
+                raise CompilationError(
+                    f"'{node['name']}' stores rows of '{read['name']}', which waits for"
+                    " its tests until the end of this run (publish_after_tests): leave"
+                    f" '{node['name']}' out, and run it after this run."
+                )
+
+
+def rows_to_test(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], sql: str
+) -> str:
+    """Return a test's query over the queries that views wait to show."""
+    run = getattr(adapter, "dbt_run", None)
+    if run is None or not run.untested:
+        return sql
+    waiting = {view.unique_id for view in list(run.untested.values())}
+    views = {
+        relation_of(each)
+        for each in graph["nodes"].values()
+        if _is_view(each) and {each["unique_id"], *_views_above(graph, each)} & waiting
+    }
+    return with_texts(node["name"], sql, views, run.text_to_read)
+
+
+def switch_tested(
+    adapter: SparkAdapter, graph: dict[str, Any], results: list[Any]
+) -> None:
+    """Switch each view whose tests passed, and note why each other view stays.
+
+    results  the results that dbt hands to on-run-end
+    """
+    run = getattr(adapter, "dbt_run", None)
+    if run is None:
+        return
+    statuses = {result.node.unique_id: result.status for result in results}
+    for name, view in list(run.untested.items()):
+        del run.untested[name]
+        # A node that failed after its switch has an error of its own.
+        if statuses.get(view.unique_id) != RunStatus.Success:
+            continue
+        called = graph["nodes"][view.unique_id]["name"]
+        if why := _why_not_passed(graph, view.waits_for, statuses):
+            run.stayed[view.unique_id] = (
+                f"'{called}' {view.meanwhile}: {why}. New rows and new rights wait. Run"
+                f" dbt build --select '+{called}'."
+            )
+            continue
+        _switch(adapter, run, graph, view)
+
+
+def _switch(
+    adapter: SparkAdapter, run: Run, graph: dict[str, Any], view: Untested
+) -> None:
+    definition = definition_of(adapter, view.relation)
+    query = in_its_catalog(adapter, graph, view.query)
+    before = versions_before(adapter, definition)
+    kept = begin_switch(adapter, view.relation, query, before)
+    alter = f"alter view {view.relation}"
+    adapter.execute(f"{alter} set tblproperties ('kept_versions' = '{kept}')")
+    run.lock.check()
+    adapter.execute(f"{alter} as\n{query}")
+
+
+def _why_not_passed(
+    graph: dict[str, Any], waits_for: Collection[str], statuses: Mapping[str, str]
+) -> str | None:
+    """Return which data tests of some nodes have not passed; None if all have."""
+    tests = sorted(
+        (node["name"], statuses.get(node["unique_id"]))
+        for node in graph["nodes"].values()
+        if _is_test_of(node, waits_for)
+    )
+    ran = (*PASSED, TestStatus.Fail, TestStatus.Error)
+    failed = [name for name, status in tests if status in ran and status not in PASSED]
+    if failed:
+        return f"{', '.join(failed)} failed"
+    missing = [name for name, status in tests if status not in ran]
+    return f"{', '.join(missing)} did not run" if missing else None
+
+
+def _is_tested(graph: dict[str, Any], node: dict[str, Any]) -> bool:
+    """Return whether a node is a secure dataset with data tests."""
+    is_secure = bool(node["config"].get("narrowing"))
+    return is_secure and any(
+        _is_test_of(each, (node["unique_id"],)) for each in graph["nodes"].values()
+    )
+
+
+def _is_test_of(node: dict[str, Any], unique_ids: Collection[str]) -> bool:
+    if node["resource_type"] != "test":
+        return False
+    return not {*node["depends_on"].get("nodes", ())}.isdisjoint(unique_ids)
+
+
+def _is_view(node: dict[str, Any]) -> bool:
+    is_model = node["resource_type"] == "model"
+    return is_model and node["config"]["materialized"] == "view"
+
+
+def _views_above(graph: dict[str, Any], node: dict[str, Any]) -> set[str]:
+    """Return the views that a node reads, through views and ephemeral models."""
+    left, found = [*node["depends_on"].get("nodes", ())], set()
+    while left:
+        parent = graph["nodes"].get(left.pop())
+        if parent is None or parent["unique_id"] in found:
+            continue
+        if parent["config"]["materialized"] in UNSTORED:
+            found.add(parent["unique_id"])
+            left += parent["depends_on"].get("nodes", ())
+    return found
