@@ -30,6 +30,9 @@ READING = {
     *("DataFrameReader", "DataStreamReader", "SparkContext", "builder", "context"),
     *("createExternalTable", "createTable", "ctx", "pipe", "registerJavaFunction"),
     *("java_method", "reflect", "setCurrentCatalog", "try_reflect"),
+    # What a name means after these, its text does not show.
+    *("createGlobalTempView", "createOrReplaceGlobalTempView", "dropGlobalTempView"),
+    *("dropTempView", "setCurrentDatabase"),
     *("registerJavaUDAF", "sparkContext"),
     # These run a text as SQL or code.
     *("eval", "get_type_hints", "pandas_api", "query"),

@@ -38,7 +38,7 @@ FUNCTIONS = {"call_function", "call_udf", "expr"}
 TAKE_COLUMNS = {"filter", "where"}
 # Attributes of a session that read files, streams and table functions.
 READERS = {"read", "readStream", "sparkContext", "tvf"}
-TEMPORARY_VIEW = re.compile(r"create(OrReplace)?(Global)?TempView")
+TEMPORARY_VIEW = re.compile(r"create(OrReplace)?TempView")
 # The rendered words of rows for everyone.
 OF_NOBODY = ["cast", "(", "null", "as", "bigint", ")", "as", "user_id"]
 # The pieces of a query in Spark's lexer: texts, raw or not, names, signs and the
@@ -376,8 +376,11 @@ def relations_read(node_name: str, sql: str) -> list[str]:
 def _relations_of(sql: str) -> tuple[str, ...]:
     from sqlglot import exp
 
-    found = []
-    for table in _tables(_parsed(sql)):
+    found, tree = [], _parsed(sql)
+    if isinstance(tree, exp.Alias):
+        # `table t`, whose first word the parser takes for a column's name.
+        found.append(tree.alias.lower())
+    for table in _tables(tree):
         if isinstance(table.this, exp.Identifier):
             found.append(_name(table.parts))
         elif table.db or not _reads_nothing(table.this):
@@ -721,7 +724,7 @@ def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
             f"What '{node_name}' reads can't be found out:"
             f" {ast.unparse(hidden)[:80]} may read what it does not name."
         )
-    queries, views = [], set()
+    queries, views = [], _views_made_first(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             word = node.attr
@@ -731,9 +734,7 @@ def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
         else:
             continue
         texts = _texts(word, called.get(node))
-        if TEMPORARY_VIEW.fullmatch(word) and texts:
-            views |= {text.lower() for text in texts}
-        elif word in QUERIES.keys() | READERS or word.startswith("read_"):
+        if word in QUERIES.keys() | READERS or word.startswith("read_"):
             if texts is None:
                 raise CompilationError(
                     f"What '{node_name}' reads can't be found out: line {node.lineno}"
@@ -741,6 +742,42 @@ def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
                 )
             queries += [QUERIES[word].format(text) for text in texts]
     return queries, views
+
+
+def _views_made_first(tree: ast.Module) -> set[str]:
+    """Return the temporary views that the model makes before its code names them.
+
+    Only a statement of the function `model` itself makes a view in every run.
+    """
+    statements = [
+        statement.value
+        for function in tree.body
+        if isinstance(function, ast.FunctionDef) and function.name == "model"
+        for statement in function.body
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+    ]
+    texts = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    found = set()
+    for call in statements:
+        is_made = isinstance(call.func, ast.Attribute) and TEMPORARY_VIEW.fullmatch(
+            call.func.attr
+        )
+        if is_made and len(call.args) == 1 and call.args[0] in texts:
+            name = call.args[0].value.lower()
+            before = [
+                text
+                for text in texts
+                if text is not call.args[0]
+                and (text.lineno, text.col_offset)
+                < (call.end_lineno, call.end_col_offset)
+            ]
+            if not any(name in text.value.lower() for text in before):
+                found.add(name)
+    return found
 
 
 def _refuse_what_leaves_the_code(

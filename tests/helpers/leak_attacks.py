@@ -556,6 +556,34 @@ select j.user_id from s.jobs j where exists (select 1 from s.runs r where r.user
 
 select j.user_id from s.jobs j where exists (select 1 from s.runs r where r.user_id not
 in (j.user_id))
+
+select j.user_id, (select count(*) from s.runs r where coalesce(j.team_id, r.user_id) =
+j.user_id) as n from s.jobs j
+
+select j.user_id, l.job_id from s.jobs j, lateral (select r.job_id from s.runs r where
+nvl(j.user_id, r.user_id) = j.user_id) as l
+
+select p.user_id, p.name from s.people p where exists (select 1 from s.jobs j where
+coalesce(p.team_id, j.user_id) = p.user_id)
+
+select l.user_id, l.n from s.people p, lateral (select coalesce(p.user_id, r.user_id) as
+user_id, count(*) as n from s.runs r group by 1) as l
+
+select l.user_id, l.n from s.people p, lateral (select r.user_id, count(*) over
+(partition by coalesce(p.user_id, r.user_id)) as n from s.runs r) as l
+
+select q.user_id, r.job_id from (select p.user_id, p.team_id from s.people p where
+(p.user_id, p.team_id) not in (select j.user_id, j.user_id as u from s.jobs j) and
+p.user_id is not null and p.team_id is not null) as q join s.runs r on r.user_id =
+q.team_id
+
+select o as user_id, c from (select u as o, max(team_id) as u, count(*) as c from
+(select user_id as u, team_id from s.jobs) as t group by u having exists
+(select 1 from s.runs r where r.user_id = u)) as q
+
+select o as user_id, c from (select u as o, max(team_id) as u, count(*) as c from
+(select user_id as u, team_id from s.jobs) as t group by u having
+(select max(r.job_id) from s.runs r where r.user_id = u) > 1) as q
 """
 
 # Models that leak nothing: none of them may be a finding.
@@ -921,4 +949,10 @@ select j.user_id, r.job_id from (s.jobs) j join (s.runs) as r on j.user_id = r.u
 
 select j.user_id from s.jobs j where exists (select 1 from s.runs r where r.user_id in
 (j.user_id))
+
+select user_id, count(*) as n from s.jobs j group by user_id having exists
+(select 1 from s.runs r where r.user_id = j.user_id)
+
+select user_id, count(*) as n from s.jobs group by user_id having exists (select 1 from
+s.runs r where r.user_id = jobs.user_id)
 """

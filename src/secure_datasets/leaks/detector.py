@@ -177,6 +177,10 @@ class Detector:
         model = self.models.get(key)
         return [key, *self.keys.get(model.relation, ())] if model else [key]
 
+    def keys_of(self, names: Iterable[Name]) -> set[str]:
+        """Return the keys of all models of some relations."""
+        return {key for name in names for key in self.keys.get(name, ())}
+
     def judged_query(self, key: str, model: Model, query: str) -> State:
         """Judge a model by one of its queries."""
         read: set[str] = set()
@@ -184,24 +188,31 @@ class Detector:
         try:
             tree = parse(query)
             names = relations_of(tree)
-            read = {key for name in names for key in self.keys.get(name, ())} - own
+            read = self.keys_of(names) - own
             states = {parent: self.state(parent) for parent in sorted(read)}
             bad = {k: s for k, s in states.items() if s.rows.problem}
             if bad:
                 return self.over_rows_of_all(key, model, bad)
-            is_open = not any(state.rows.reads for state in states.values())
+            if model.relation in names:
+                # What any of its queries read may be among its earlier rows.
+                for other in model.queries:
+                    read |= self.keys_of(relations_of(parse(other))) - own
+            made_of = [self.state(parent) for parent in sorted(read)]
+            is_open = not any(state.rows.reads for state in made_of)
 
             def resolve(name: Name) -> Rows | None:
                 if name == model.relation:
                     return before
                 return _worst([states[each].rows for each in self.keys.get(name, ())])
 
-            # The same query made the earlier rows of the relation.
+            # Its queries made the earlier rows of the relation.
             before = OPEN
             if model.relation in names:
                 columns = tree_rows(tree, resolve).columns
                 keys = frozenset() if is_open else frozenset((USER,))
-                before = Rows(columns, keys, frozenset() if is_open else own)
+                reads = frozenset() if is_open else own
+                # dbt adds rows by the columns' names.
+                before = Rows(columns, keys, reads, is_unordered=not model.is_as_made)
             rows = tree_rows(tree, resolve)
         except NotUnderstood as reason:
             return self.unproven(key, model, str(reason), read)
@@ -212,7 +223,8 @@ class Detector:
         columns = rows.columns if model.is_as_made else None
         if not rows.reads:
             return State(replace(rows, columns=columns, keys=frozenset()))
-        paths = self.paths(model, [states[parent] for parent in rows.reads - own])
+        of_others = [states[parent] for parent in rows.reads - own] or made_of
+        paths = self.paths(model, of_others)
         if USER in rows.keys and model.replaces:
             return self.found(key, model, GROUP, paths, model.replaces)
         if USER in rows.keys:
@@ -224,7 +236,7 @@ class Detector:
             CARRY, f"user_id is not among its columns, but as {named}"
         )
         responsible = problem.reads - own or rows.reads - own
-        ways = self.paths(model, [states[parent] for parent in responsible])
+        ways = self.paths(model, [states[parent] for parent in responsible] or made_of)
         return self.found(key, model, problem.rule, ways, problem.text)
 
     def over_rows_of_all(

@@ -775,8 +775,15 @@ def _name(node: ManifestSQLNode) -> str:
 
 
 def _relation(schema: str, name: str) -> Name:
-    """Return a schema and a name; the session's own catalog is not named."""
-    return schema.lower().removeprefix("spark_catalog."), name.lower()
+    """Return a schema and a name; the session's own catalog is not named.
+
+    Spark reads a name without the spaces around its parts, and without their quotes.
+    """
+    schema, name = (
+        ".".join(part.strip().strip("`").strip() for part in parts.lower().split("."))
+        for parts in (schema, name)
+    )
+    return schema.removeprefix("spark_catalog."), name
 
 
 def _is_rendered(node: ManifestSQLNode) -> bool:

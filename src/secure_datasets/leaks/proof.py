@@ -168,6 +168,7 @@ class Rows:
     inexact   the columns that may hold floating-point numbers or decimals; with ANY,
               all columns that are no keys. In a comparison with such a number, Spark
               may cast ids to doubles, and make the ids of two users equal
+    is_unordered  whether the columns may stand in another order
     """
 
     columns: tuple[str, ...] | None
@@ -176,6 +177,7 @@ class Rows:
     problem: Problem | None = None
     odd: frozenset[str] = frozenset()
     inexact: frozenset[str] = frozenset()
+    is_unordered: bool = False
 
     def has(self, column: str) -> bool:
         """Whether the column certainly exists."""
@@ -218,6 +220,8 @@ class Scope:
     coalesced: dict[frozenset[Ref], Ref] = field(default_factory=dict)
     not_null: set[Ref] = field(default_factory=set)
     takes_key: bool = True
+    # The outputs' names that a subquery sees in the place of columns.
+    shadowed: frozenset[str] = frozenset()
     # The relations without an alias, by their names in the `from`.
     relations: dict[str, Name] = field(default_factory=dict)
 
@@ -244,11 +248,15 @@ class Scope:
             return self.find_in_schema(column)
         if alias := column.table.lower():
             if alias not in self.sources:
+                if alias in self.shadowed:
+                    return None
                 if field := self.find_field(column):
                     return field
                 # A struct column has priority over an outer relation.
                 return None if self.may_have(alias) else self.find_outside(column)
             return None if alias in self.hidden else (self, (alias, name))
+        if name in self.shadowed:
+            return None
         if name in self.merged:
             ref = self.merged[name]
             return (self, ref) if ref else None
@@ -319,11 +327,13 @@ class Scope:
             return self.ref_of(node.this, is_compared)
         if isinstance(node, exp.Coalesce):
             found = [self.ref_of(part) for part in _choices_of(node)]
-            refs = frozenset(ref for scope, ref in filter(None, found) if scope is self)
-            if None not in found and refs in self.coalesced:
+            if any(each is None or each[0] is not self for each in found):
+                return None
+            refs = frozenset(ref for _, ref in filter(None, found))
+            if refs in self.coalesced:
                 return self, self.coalesced[refs]
             keys = {self.null_or_keys.get(ref, ref) for ref in refs}
-            if None not in found and len(keys) == 1 and keys <= refs:
+            if len(keys) == 1 and keys <= refs:
                 return self, *keys
         return None
 
@@ -596,6 +606,8 @@ class Query:
         inexact = _inexact_of(left, right)
         if not reads:
             return Rows(columns=left.columns, inexact=inexact)
+        if left.is_unordered or right.is_unordered:
+            raise NotUnderstood("the order of a branch's columns is not known")
         problem = left.problem or right.problem
         places: set[int] | None = None
         for branch in (left, right):
@@ -649,8 +661,13 @@ class Query:
             self.grouped(node, scope, ctes)
         for window in node.args.get("windows") or []:
             after += [*(window.args.get("partition_by") or []), *_order_of(window)]
-        for part in after:
+        for part in outputs:
             self.scan(part, scope, ctes)
+        # In a subquery of `having`, an output stands before a column of its name.
+        scope.shadowed = _named_anew(outputs)
+        for part in after[len(outputs) :]:
+            self.scan(part, scope, ctes)
+        scope.shadowed = frozenset()
         for _, windows in found:
             for window in windows:
                 self.windowed(window, node, scope)
@@ -973,6 +990,8 @@ class Query:
         rows = self.rows(query, ctes, scope)
         if not rows.reads or rows.columns is None:
             return False
+        if rows.is_unordered and len(rows.columns) > 1:
+            raise NotUnderstood("the order of a subquery's columns is not known")
         values = (
             node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
         )
@@ -992,7 +1011,9 @@ class Query:
         if scope.reads:
             return any(ref in {*scope.keys, *scope.null_or_keys} for ref in looked_up)
         if looked_up:
-            scope.keys, scope.reads = set(looked_up), rows.reads
+            # A row that is in no pair of ids may have the ids of two users.
+            scope.keys = _one_of(looked_up) if is_not else set(looked_up)
+            scope.reads = rows.reads
         return bool(looked_up)
 
     @staticmethod
@@ -1135,7 +1156,15 @@ class Query:
             if key not in others and (columns is None or _is_once(key, columns))
         }
         known = tuple(columns) if columns is not None else None
-        made = Rows(known, reads=scope.reads, inexact=frozenset(inexact))
+        is_unordered = any(output.is_star for output in outputs) and any(
+            of.is_unordered for of in scope.sources.values()
+        )
+        made = Rows(
+            known,
+            reads=scope.reads,
+            inexact=frozenset(inexact),
+            is_unordered=is_unordered,
+        )
         if not scope.reads:
             return made
         if scope.problem:
@@ -1238,6 +1267,22 @@ class Query:
                     raise NotUnderstood(f"the hidden column {_text(part)} is not known")
             elif not isinstance(part, (*ROW_EXPRESSIONS, exp.Having, exp.Qualify)):
                 raise NotUnderstood(f"{_kind(part)} is not known here")
+
+
+def _named_anew(outputs: list[exp.Expression]) -> frozenset[str]:
+    """Return the names of outputs that are no columns of the same name."""
+    columns = [
+        output for output in outputs if not isinstance(output.unalias(), exp.Star)
+    ]
+    return frozenset(
+        name
+        for output in columns
+        if (name := _name_of(output))
+        and not (
+            isinstance(output.unalias(), exp.Column)
+            and output.unalias().name.lower() == name
+        )
+    )
 
 
 def _words_of(column: exp.Column) -> set[str]:
@@ -1506,7 +1551,7 @@ def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
     names = tuple(column.name.lower() for column in alias.args.get("columns") or [])
     if not names:
         return rows
-    if rows.columns is None or len(rows.columns) != len(names):
+    if rows.columns is None or len(rows.columns) != len(names) or rows.is_unordered:
         if rows.reads:
             raise NotUnderstood("the columns that an alias renames are not known")
         is_any = ANY in rows.inexact

@@ -27,6 +27,15 @@ WRITERS = {
 }
 
 
+# The beginnings of settings that change how Spark works, and no result.
+OF_EXECUTION = (
+    *("spark.sql.adaptive.", "spark.sql.autoBroadcastJoinThreshold"),
+    *("spark.sql.files.", "spark.sql.shuffle."),
+)
+# Attributes that give a session a function by a name.
+REGISTERS = {"register", "registerFunction", "registerJavaFunction", "registerJavaUDAF"}
+
+
 def what_python_asks(code: str) -> tuple[str, ...] | None:
     """Return the queries of a Python model besides ref() and source(), if known.
 
@@ -34,6 +43,8 @@ def what_python_asks(code: str) -> tuple[str, ...] | None:
     names, names with a leading underscore.
     """
     try:
+        if what_changes_the_session(ast.parse(code)):
+            return None
         queries, views = queries_of_python("", code)
         if not all(map(_is_query, queries)):
             # `use` and `set` change where names are looked up.
@@ -52,6 +63,8 @@ def what_python_writes_by(code: str) -> str | None:
         tree = ast.parse(code)
     except SyntaxError:
         return "it can not be parsed"
+    if name := what_changes_the_session(tree):
+        return name
     # Queries, and modules such as `pyspark.sql`.
     known = {
         id(node.func)
@@ -70,6 +83,30 @@ def what_python_writes_by(code: str) -> str | None:
             or (node.attr == "sql" and id(node) not in known)
         ):
             return node.attr
+    return None
+
+
+def what_changes_the_session(tree: ast.Module) -> str | None:
+    """Return a name in the code that changes what later queries of the session mean.
+
+    Such are a setting, and a function in the place of one of Spark's own.
+    """
+    of_execution = {
+        call.func
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        and call.args
+        and isinstance(call.args[0], ast.Constant)
+        and str(call.args[0].value).startswith(OF_EXECUTION)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute):
+            continue
+        is_of_settings = isinstance(node.value, ast.Attribute) and (
+            node.value.attr == "conf" and node.attr in ("set", "unset")
+        )
+        if node.attr in REGISTERS or (is_of_settings and node not in of_execution):
+            return ast.unparse(node)
     return None
 
 

@@ -89,6 +89,70 @@ def test_Z4_where_the_proof_fails_nothing_is_proven(monkeypatch):
     assert [(f.rule, f.path) for f in found] == [(UNPROVEN, ("jobs", "mine"))]
 
 
+# The first text and the incremental one of a model that reads itself.
+OF_ITSELF = {
+    "columns in another order": (
+        "select job_id, user_id from s.jobs",
+        "select user_id, job_id from s.jobs union all select * from s.mine",
+    ),
+    "columns renamed by place": (
+        "select job_id, user_id from s.jobs",
+        "select m.user_id, m.job_id from s.mine as m(user_id, job_id)",
+    ),
+    "another column as the user": (
+        "select user_id, team_id, job_id from s.jobs",
+        "select team_id as user_id, team_id, job_id from s.mine",
+    ),
+    "a user of one's own": (
+        "select user_id, job_id from s.jobs",
+        "select distinct 8 as user_id, job_id from s.mine",
+    ),
+    "beside open rows": (
+        "select user_id, team_id from s.jobs",
+        "select p.user_id, m.team_id from s.people p join s.mine m using (team_id)",
+    ),
+}
+CLEAN_OF_ITSELF = {
+    "the newest of each user": (
+        "select user_id, job_id from s.jobs",
+        "select j.user_id, j.job_id from s.jobs j where j.job_id > (select"
+        " max(m.job_id) from s.mine m where m.user_id = j.user_id)",
+    ),
+    "what is not there": (
+        "select job_id, user_id from s.jobs",
+        "select j.user_id, j.job_id from s.jobs j left anti join s.mine m"
+        " on m.user_id = j.user_id and m.job_id = j.job_id",
+    ),
+    "both by name": (
+        "select job_id, user_id from s.jobs",
+        "select user_id, job_id from s.jobs union all"
+        " select user_id, job_id from s.mine",
+    ),
+}
+
+
+def findings_of_itself(queries: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the paths to an incremental model with these texts that are findings."""
+    models = {
+        "jobs": Model("jobs", ("s", "jobs")),
+        "people": Model("people", ("s", "people"), ("select 1 as user_id",)),
+        "mine": Model("mine", ("s", "mine"), queries, is_as_made=False),
+    }
+    columns = ("job_id", "team_id", "user_id")
+    protected = Protected({"jobs": columns}, frozenset(), frozenset(("jobs",)))
+    return [found.path for found in Detector(models, protected).findings()]
+
+
+@pytest.mark.parametrize("queries", OF_ITSELF.values(), ids=OF_ITSELF)
+def test_Z4_finds_a_model_that_reads_its_own_rows_otherwise(queries):
+    assert findings_of_itself(queries) == [("jobs", "mine")]
+
+
+@pytest.mark.parametrize("queries", CLEAN_OF_ITSELF.values(), ids=CLEAN_OF_ITSELF)
+def test_Z4_is_silent_about_a_model_that_reads_its_own_rows(queries):
+    assert findings_of_itself(queries) == []
+
+
 @pytest.mark.parametrize("name", sorted(AGGREGATES | WINDOW_FUNCTIONS | GENERATORS))
 def test_Z4_no_function_of_several_rows_is_taken_for_one_of_a_row(name):
     for arguments in ("", "job_id", "job_id, 1", "job_id, 1, 2"):

@@ -433,6 +433,21 @@ PYTHON_THAT_HIDES = {
     ".query('@session.table(1).count() > 3', engine='python')",
     "python_of_a_text_of_pandas_itself": "dbt.ref('unprotected').toPandas()"
     ".eval('@session.table(1).count()')",
+    "python_of_a_view_that_is_dropped": """(
+        dbt.ref('unprotected').createOrReplaceTempView('all_jobs'),
+        session.catalog.dropTempView('all_jobs'),
+        session.table('all_jobs'),
+    )[2]""",
+    "python_of_a_view_made_too_late": """[
+        session.table('all_jobs'),
+        dbt.ref('unprotected').createOrReplaceTempView('all_jobs'),
+    ][0]""",
+    "python_of_a_global_view": "[dbt.ref('unprotected')"
+    ".createGlobalTempView('all_jobs'), session.table('all_jobs')][1]",
+    "python_that_changes_the_session": "session.conf.set("
+    "'spark.sql.legacy.ctePrecedencePolicy', 'LEGACY') or dbt.ref('unprotected')",
+    "python_that_registers_a_function": "session.udf.register('upper', str)"
+    " and dbt.ref('unprotected')",
     "python_that_executes": "exec('session.tab' + 'le(1)') or dbt.ref('unprotected')",
 }
 SNAPSHOT = """\
@@ -1387,3 +1402,10 @@ def test_what_a_function_reads_by_other_means_is_not_known(query):
 
 def test_the_session_s_catalog_makes_no_other_relation():
     assert graph_relation("Spark_Catalog.S", "T") == graph_relation("s", "t")
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"), [("s", "`t`"), ("`S`", "t"), ("s", "t "), (" s", "` t`")]
+)
+def test_quotes_and_spaces_make_no_other_relation(schema, name):
+    assert graph_relation(schema, name) == ("s", "t")
