@@ -724,6 +724,12 @@ MISTAKES = {
         "condition: job_name in (select t.id from teams as t limit 1)",
         f"{AUDITORS}: 'condition' has a 'limit' without 'order by', which takes rows",
     ),
+    "a condition counts rows as they come": (
+        "condition: job_name is not null",
+        "condition: 'job_name in (select q.id from (select t.id, count(*)"
+        " over (rows 5 preceding) as n from teams as t) as q where q.n < 3)'",
+        f"{AUDITORS}: 'condition' has a window of rows without 'order by', which",
+    ),
     "a condition calls a function with a type that it does not take": (
         "condition: job_name is not null",
         "condition: 'ascii(array(1)) = 1'",

@@ -60,7 +60,10 @@ def _read_as_moments(node: exp.Expression) -> Iterator[exp.Expression]:
         exp.Second, exp.StrToUnix, exp.TimeToStr, exp.TimestampTrunc, exp.UnixMicros,
         exp.UnixMillis, exp.UnixSeconds,
     )  # fmt: skip
-    if isinstance(node, (*moments, exp.AddMonths)):
+    is_quarter = isinstance(node, exp.DateTrunc) and (
+        node.text("unit").upper() == "QUARTER"
+    )
+    if isinstance(node, (*moments, exp.AddMonths)) or is_quarter:
         yield from node.iter_expressions()
     elif isinstance(node, exp.Anonymous) and node.name.lower() in PARTS:
         part, *read = node.expressions
@@ -71,6 +74,8 @@ def _read_as_moments(node: exp.Expression) -> Iterator[exp.Expression]:
         yield node.this
     elif isinstance(node, exp.Add | exp.Sub):
         pair = (node.left, node.right)
+        if isinstance(node, exp.Sub) and {*map(family, pair)} == {"date"}:
+            yield from pair
         if any(
             isinstance(part.unnest(), exp.Interval) or family(part) == "timestamp"
             for part in pair

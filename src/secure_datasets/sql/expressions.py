@@ -953,6 +953,19 @@ def _check_limits(tree: exp.Expression) -> None:
         query = window.find_ancestor(exp.Query)
         if query is not None and window.args.get("order"):
             _check_order(window.args["order"], query, "window")
+        elif query is not None and _is_of_some_rows(window.args.get("spec")):
+            raise ExpressionProblem(
+                "'{key}' has a window of rows without 'order by', which takes rows by"
+                " chance: add 'order by'"
+            )
+
+
+def _is_of_some_rows(spec: exp.Expression | None) -> bool:
+    """Whether a window's frame counts rows, and is not all of them."""
+    if spec is None or (spec.args.get("kind") or "").upper() != "ROWS":
+        return False
+    sides = (str(spec.args.get(side)).upper() for side in ("start", "end"))
+    return set(sides) != {"UNBOUNDED"}
 
 
 def _check_order(order: exp.Expression, query: exp.Expression, what: str) -> None:

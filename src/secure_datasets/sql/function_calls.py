@@ -87,6 +87,7 @@ MOST_TOGETHER = 1_000_000
 MOST_LAMBDAS = 2
 MOST_PLACES = 1_000_000
 MOST_MONTHS = 12_000
+MOST_YEARS = 9999
 WHOLE = re.compile(r"[0-9]{1,9}")
 ZONE_OFFSET = re.compile(r"[+-](0[0-9]|1[0-7]):[0-5][0-9]")
 # The letters of a format, each with its most repetitions; with more, functions fail.
@@ -104,6 +105,17 @@ PART = re.compile(
 )
 REPEATED = re.compile(r"([*+?]|\{(\d{1,4})(,\d{0,4})?\})[?+]?")
 MOST_GROUPS_REPEATED = 100
+# What no group begins in: an escaped letter, and a class of letters.
+NO_GROUPS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]")
+# They ask for the first group of a pattern, if no other is named.
+OF_A_GROUP = functions.names("regexp_extract regexp_extract_all")
+FIRST_GROUP = tuple(pieces_of("1"))
+# A year of the calendar: of a column, or by a few letters of one.
+COLUMN = r"[\w`.]+"
+YEAR = re.compile(
+    rf"year\({COLUMN}\)([+-]\d{{1,4}})?|int\(left\({COLUMN},[1-4]\)\)"
+    rf"|cast\(left\({COLUMN},[1-4]\)asint\)"
+)
 
 
 @dataclass(frozen=True)
@@ -442,9 +454,10 @@ def _adds_to_moment(name: str) -> ExpressionProblem:
 def _check_constants(call: Call) -> None:
     """Raise a problem at an argument that must be a constant of a kind and is not."""
     for place, kind in functions.CONSTANTS[call.name].items():
-        if place >= len(call.arguments):
+        is_given = place < len(call.arguments)
+        if not is_given and not (kind == "a group of it" and call.name in OF_A_GROUP):
             continue
-        argument = call.arguments[place]
+        argument = call.arguments[place] if is_given else FIRST_GROUP
         if call.name == "repeat" and _is_as_long_as_a_column(call):
             continue
         problem = f"'{{key}}' has '{call.name}' with "
@@ -455,7 +468,7 @@ def _check_constants(call: Call) -> None:
             )
         if kind in ("a group of it", "a text without \\ or a $ that is no group of it"):
             pattern = _text_of(call.arguments[1]) or ""
-            groups = len(re.findall(r"\((?!\?)", re.sub(r"\\.|\[.*?\]", "", pattern)))
+            groups = len(re.findall(r"\((?!\?)", NO_GROUPS.sub("", pattern)))
             number, text = _number_of(argument), _text_of(argument)
             if kind == "a group of it":
                 is_fit = number is not None and 0 <= number <= groups
@@ -465,6 +478,11 @@ def _check_constants(call: Call) -> None:
                 is_fit = is_fit and all(n and int(n) <= groups for n in named)
         else:
             is_fit = KINDS[kind](argument)
+        if not is_fit and kind == "a year":
+            raise ExpressionProblem(
+                f"{problem}a year that can be any number, on which it can fail: write a"
+                " constant, 'year(x)' of a column, or 'int(left(x, 4))'"
+            )
         if not is_fit and call.name == "repeat":
             raise ExpressionProblem(
                 f"{problem}a count that may outgrow the memory: write a constant, or"
@@ -561,6 +579,14 @@ def _is_place(argument: tuple[Piece, ...]) -> bool:
     return number != 0 and abs(number) <= MOST_PLACES
 
 
+def _is_year(argument: tuple[Piece, ...]) -> bool:
+    """Whether an argument is a year of the calendar, or near it."""
+    number = _number_of(argument)
+    if number is not None:
+        return 1 <= number <= MOST_YEARS
+    return bool(YEAR.fullmatch("".join(piece.raw for piece in argument).lower()))
+
+
 @cache
 def _zones() -> frozenset[str]:
     return frozenset(available_timezones())
@@ -633,7 +659,7 @@ def is_regular_expression(text: str) -> bool:
     try:
         # Python does not know the properties of letters.
         re.compile(re.sub(r"\\[pP]\{\w+\}", r"\\w", body))
-    except (re.error, OverflowError):
+    except (re.error, OverflowError, RecursionError):
         return False
     return True
 
@@ -691,6 +717,7 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
         [piece.raw.lower() for piece in argument] in (["true"], ["false"])
     ),
     "a unit": _is_text(_is_unit),
+    "a year": _is_year,
     "a type": _is_text(lambda text: text.lower() in CAST_TYPES),
 }
 
@@ -994,6 +1021,8 @@ def _check_patterns(tree: exp.Expression) -> None:
 
 DECIMAL = re.compile(r"(?:decimal|dec|numeric)\(\s*([0-9]+)", re.IGNORECASE)
 MOST_DIGITS = 34
+MOST_OF_DECIMAL = 38
+ROUNDS = functions.names("bround ceil ceiling floor round")
 UNITS = functions.names(
     "year month week day hour minute second millisecond microsecond"
 )
@@ -1033,18 +1062,40 @@ def check_decimals(tree: exp.Expression, types: Mapping[str, str]) -> None:
     """
     from sqlglot import exp
 
-    for node in tree.find_all(exp.Neg, exp.Func):
-        is_abs = isinstance(node, exp.Neg | exp.Abs)
-        if not is_abs and expressions.function_name(node) != "negative":
-            continue
+    def digits(node: exp.Expression) -> list[int]:
+        """Return the digits of the decimals in a part."""
+        found = []
         for part in node.find_all(exp.Column, exp.Cast):
             is_column = isinstance(part, exp.Column)
             written = types.get(part.name.lower(), "") if is_column else ""
-            found = DECIMAL.match(written if is_column else part.to.sql("spark"))
-            if found and int(found[1]) > MOST_DIGITS:
+            of_type = DECIMAL.match(written if is_column else part.to.sql("spark"))
+            found += [int(of_type[1])] if of_type else []
+        return found
+
+    for node in tree.find_all(exp.Neg, exp.Func):
+        is_sign = isinstance(node, exp.Neg)
+        name = "" if is_sign else expressions.function_name(node)
+        if name in ROUNDS and max(digits(node), default=0) >= MOST_OF_DECIMAL:
+            places = node.args.get("decimals") or next(iter(node.expressions[1:]), None)
+            if isinstance(places, exp.Neg):
                 raise ExpressionProblem(
-                    f"'{{key}}' has a sign or 'abs' of a decimal of {found[1]} digits,"
-                    f" of which Spark keeps {MOST_DIGITS}: write '0 - x'"
+                    f"'{{key}}' has '{name}' before the point of a decimal of"
+                    f" {MOST_OF_DECIMAL} digits, which can need one more: cast it to"
+                    " fewer digits"
+                )
+        if not isinstance(node, exp.Neg | exp.Abs) and name != "negative":
+            continue
+        longest = max(digits(node), default=0)
+        if longest > MOST_DIGITS:
+            raise ExpressionProblem(
+                f"'{{key}}' has a sign or 'abs' of a decimal of {longest} digits,"
+                f" of which Spark keeps {MOST_DIGITS}: write '0 - x'"
+            )
+        for product in node.find_all(exp.Mul, exp.Div):
+            if len(digits(product)) > 1 and sum(digits(product)) >= MOST_DIGITS:
+                raise ExpressionProblem(
+                    "'{key}' has a sign or 'abs' of a product of decimals, of which"
+                    f" Spark keeps {MOST_DIGITS} digits: write '0 - x'"
                 )
 
 

@@ -205,8 +205,10 @@ CONSTANTS: dict[str, dict[int, str]] = {
     # With a different path, Spark before version 4 fails.
     "get_json_object": {1: "a path"},
     "lpad": {1: "a count"},
-    "make_timestamp": {6: "a time zone"},
-    "make_timestamp_ltz": {6: "a time zone"},
+    "make_date": {0: "a year"},
+    "make_timestamp": {0: "a year", 6: "a time zone"},
+    "make_timestamp_ltz": {0: "a year", 6: "a time zone"},
+    "make_timestamp_ntz": {0: "a year"},
     "mask": dict.fromkeys(range(1, 5), "one letter or null"),
     "regexp_count": {1: "a regular expression"},
     # Spark makes a pattern from the key.
@@ -238,8 +240,9 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "trunc": {1: "a text"},
     "try_element_at": {1: "a place"},
     "element_at": {1: "a place"},
-    "try_make_timestamp": {6: "a time zone"},
-    "try_make_timestamp_ltz": {6: "a time zone"},
+    "try_make_timestamp": {0: "a year", 6: "a time zone"},
+    "try_make_timestamp_ltz": {0: "a year", 6: "a time zone"},
+    "try_make_timestamp_ntz": {0: "a year"},
     "try_to_binary": {1: "a format of binary values"},
     "try_to_date": {1: "a format"},
     "try_to_number": {1: "a format of numbers"},
@@ -272,7 +275,7 @@ PLAIN = names(
     hypot if ifnull ilike in initcap instr int is_valid_utf8 is_variant_null isnan
     isnotnull isnull jaro_winkler_similarity json_array_length json_object_keys
     last_day lcase least left len length levenshtein like ln locate log log10 log1p
-    log2 lower ltrim luhn_check make_date make_timestamp_ntz make_valid_utf8 map
+    log2 lower ltrim luhn_check make_valid_utf8 map
     map_contains_key map_entries map_filter map_keys map_values map_zip_with md5
     minute mod month monthname months_between named_struct nanvl negative next_day
     not nullif nullifzero nvl nvl2 octet_length or and overlay pi pmod position
@@ -281,7 +284,7 @@ PLAIN = names(
     shiftrightunsigned sign signum sin sinh size smallint soundex sqrt startswith
     string struct substr substring substring_index tan tanh timestamp
     timestamp_micros tinyint to_base32 transform transform_values translate trim
-    try_add try_divide try_make_timestamp_ntz try_mod try_multiply
+    try_add try_divide try_mod try_multiply
     try_parse_json try_subtract try_url_decode try_validate_utf8 typeof ucase unhex
     unix_date unix_micros unix_millis unix_seconds upper url_encode weekday
     weekofyear width_bucket xxhash64 year zeroifnull zip_with
