@@ -55,7 +55,7 @@ def whole(node: exp.Expression | None, types: Mapping[str, str]) -> Whole | None
     node = node.unnest()
     if isinstance(node, exp.Literal):
         return _constant(node)
-    if isinstance(node, exp.Column | exp.Cast):
+    if isinstance(node, exp.Column | exp.Cast | exp.Var):
         bits = INTEGERS.get(expressions.known_type(node, types) or "")
         if not bits:
             return None
@@ -174,7 +174,8 @@ def widen(holder: exp.Expression, types: Mapping[str, str]) -> None:
             if result is None or held is None or isinstance(inner, exp.Literal):
                 continue
             # A constant beside a narrow column is narrow in some engines.
-            is_of_type = isinstance(inner, exp.Column | exp.Cast | exp.Count)
+            kinds = (exp.Column, exp.Cast, exp.Count, exp.Var)
+            is_of_type = isinstance(inner, kinds)
             if held.bits < result.bits or not is_of_type:
                 to = exp.DataType.build(NAMES[result.bits], dialect="spark")
                 part.replace(exp.Cast(this=part.copy(), to=to))
@@ -317,6 +318,22 @@ def check(
         both = [] if isinstance(node, exp.Connector) else side_by_side(node, types)
         for parts in both:
             _check_side_by_side([part for part in parts if part], types, refuse)
+
+
+def check_doubles(
+    holder: exp.Expression,
+    types: Mapping[str, str],
+    refuse: Callable[[str], ExpressionProblem],
+) -> None:
+    """Raise a problem for a comparison of doubles, in which NaN has another place."""
+    from sqlglot import exp
+
+    for node in holder.find_all(exp.Predicate, exp.Case, exp.Nullif):
+        for parts in side_by_side(node, types):
+            kinds = {kind_of(part, types) for part in parts if part is not None}
+            is_chosen = isinstance(node, exp.Case) and node.this not in parts
+            if kinds & {"double", "float"} and not is_chosen:
+                raise refuse("a comparison of doubles, of which one may be NaN")
 
 
 def _check_form(

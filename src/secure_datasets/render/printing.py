@@ -57,6 +57,8 @@ CLOCKS = {
     "trino": "current_timestamp {sign} timestamp '{moment} UTC'",
     "bigquery": "current_timestamp() {sign} timestamp '{moment}+00:00'",
 }
+# NaN is neither equal to itself nor greater than a number there, as it is in Spark.
+BY_IEEE = ("bigquery", "trino")
 USUAL_FORMATS = ("yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss")
 
 
@@ -300,6 +302,15 @@ def _is_plain(text: str) -> bool:
     return expressions.sql_text(text) == f"'{text}'"
 
 
+def _reader(user: str) -> exp.Expression:
+    """Return the reader's id, a bigint."""
+    from sqlglot import exp
+
+    reader = exp.Var(this=user)
+    reader.meta[expressions.TYPE] = "bigint"
+    return reader
+
+
 def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | None:
     """Replace a column by the reader, or its qualifier by the name of the base.
 
@@ -312,13 +323,13 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | Non
     name = column.name.lower()
     query = column.find_ancestor(exp.Query)
     if parts == [reader]:
-        column.replace(exp.Var(this=user))
+        column.replace(_reader(user))
         return None
     if len(parts) == 1:
         if query is None and name in row.carried:
             raise _carried(name)
         if query is None and name == "user_id":
-            column.replace(exp.Var(this=user))
+            column.replace(_reader(user))
             return None
         return _as_argument(column, row) if query is None else None
     called = parts[0].lower()
@@ -338,7 +349,7 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | Non
     if called == row.dataset and name in row.carried:
         raise _carried(name)
     if called == row.dataset and name == "user_id" and not row.bears_user:
-        column.replace(exp.Var(this=user))
+        column.replace(_reader(user))
     elif row.prefix is not None:
         if not is_row or len(parts) > 2:
             raise ExpressionProblem(
@@ -421,6 +432,8 @@ def _translate(
         if isinstance(node, exp.Literal) and node.is_string and "\0" in node.this:
             raise _refuse(dialect, "a text with the character 0")
     agreement.check(holder, types, lambda name: _refuse(dialect, name))
+    if dialect in BY_IEEE:
+        agreement.check_doubles(holder, types, lambda name: _refuse(dialect, name))
     agreement.widen(holder, types)
     for node in reversed(list(holder.walk())):
         for parts in agreement.side_by_side(node, types):

@@ -1120,9 +1120,9 @@ def known_type(tree: exp.Expression, types: Mapping[str, str]) -> str | None:
         return "null"
     if isinstance(tree, exp.Cast):
         return tree.to.sql("spark").lower()
+    if TYPE in tree.meta:
+        return tree.meta[TYPE]
     if isinstance(tree, exp.Column):
-        if TYPE in tree.meta:
-            return tree.meta[TYPE]
         return types.get(tree.name.lower())
     if isinstance(tree, exp.Boolean | exp.Predicate | exp.Connector | exp.Not):
         return "boolean"

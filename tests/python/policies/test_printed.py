@@ -337,6 +337,8 @@ def test_Z5_a_predicate_is_printed_in_every_dialect(dialect, request):
         # Nulls come first in Spark and last in DuckDB, and PostgreSQL takes a struct
         # of nulls for null.
         ("tags > tags", "array"),
+        ("user_id = unit", "text beside whole number or decimal"),
+        ("unit in (user_id)", "text beside whole number or decimal"),
         ("place is null", "struct"),
         ("place.city = 'x'", "place.city, a part of a value"),
         ("runs.place.city = 'x'", "place.city, a part of a value"),
@@ -356,6 +358,19 @@ def test_Z5_what_a_dialect_can_t_say_is_an_error_with_its_name(condition, name):
         with pytest.raises(Stopped, match=f"{dialect} can't say '") as stopped:
             macros.row_predicate("runs", config, "1", "f", dialect)
         assert f"can't say '{name}" in str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    "condition", ["not ratio > 10", "ratio = ratio", "ratio in (1, 2)"]
+)
+def test_Z5_where_nan_is_another_number_no_doubles_are_compared(condition):
+    macros = with_condition(condition)
+    config = macros.secure_datasets_config()
+    for dialect in ("duckdb", "postgres", "snowflake"):
+        macros.row_predicate("runs", config, "1", "f", dialect)
+    for dialect in ("bigquery", "trino"):
+        with pytest.raises(Stopped, match=f"{dialect} can't say 'a comparison of"):
+            macros.row_predicate("runs", config, "1", "f", dialect)
 
 
 def with_condition(condition: str) -> Macros:
