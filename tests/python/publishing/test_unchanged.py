@@ -483,7 +483,7 @@ def adapter_of(spark) -> SimpleNamespace:
 
     published, texts = Published(), {}
     run = SimpleNamespace(published=published, is_held=False, functions={}, texts=texts)
-    run.switched = {}
+    run.switched, run.untested = {}, {}
     run.text_of = partial(publishing.Run.text_of, run)
     run.engine = ["Spark"]
     own = SimpleNamespace(credentials=SimpleNamespace(versions_catalog=None))
