@@ -1,8 +1,9 @@
-"""Says where a day that is made of a text or a number would be read as a moment.
+"""Says where a day or a moment that is made of a text or a number can lead too far.
 
 Spark's days reach to the year 5,881,580, and its moments to 294,247: what reads a day
-as a moment, or adds months to it, fails on one that lies further. Columns are taken to
-hold days of the calendar that Spark documents, the years 1 to 9999.
+as a moment, or adds months to it, fails on one that lies further; so does what moves a
+moment near the end. Columns are taken to hold days of the calendar that Spark
+documents, the years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 MOST_DAYS = 10**6
 # Functions that sqlglot has no class for.
 MAKES = {"make_date"}
+MAKES_MOMENTS = {"timestamp_micros"}
 PARTS = {"date_part", "datepart"}
 # The parts of a day that Spark reads without its hours.
 OF_A_DAY = names(
@@ -30,11 +32,19 @@ OF_A_DAY = names(
 
 
 def check(tree: exp.Expression) -> None:
-    """Raise a problem at a made day that is read as a moment; the tree has types."""
+    """Raise a problem at a made day that is read as a moment, or a made moment moved.
+
+    The tree has types.
+    """
     for node in tree.walk():
-        for part in _read_as_moments(node):
-            if _is_made(part):
-                raise _problem()
+        if any(map(_is_made, _read_as_moments(node))):
+            raise _problem()
+        if any(map(_is_made_moment, _moved(node))):
+            raise ExpressionProblem(
+                "'{key}' moves a moment made of a text or a number, which fails near"
+                " the ends of time: compare the moment itself, 'cast(x as timestamp)',"
+                " and move the other side"
+            )
 
 
 def check_mask(tree: exp.Expression, data_type: str) -> None:
@@ -113,6 +123,43 @@ def _values(node: exp.Expression) -> Iterator[exp.Expression]:
     yield from filter(None, found)
 
 
+def _moved(node: exp.Expression) -> Iterator[exp.Expression]:
+    """Return the moments that a node moves to other moments."""
+    from sqlglot import exp
+
+    moving = (
+        *(exp.AtTimeZone, exp.ConvertTimezone, exp.FromTimeZone),
+        *(exp.DateTrunc, exp.Sub, exp.TimestampTrunc),
+    )
+    is_moving = isinstance(node, moving)
+    if isinstance(node, exp.Add):
+        is_moving = "interval" in (family(node.left), family(node.right))
+    yield from node.iter_expressions() if is_moving else ()
+
+
+def _is_made_moment(node: exp.Expression) -> bool:
+    """Whether a value can be a moment that was made of a text or a number."""
+    from sqlglot import exp
+
+    node = node.unnest()
+    if isinstance(node, exp.Cast) and family(node) == "timestamp":
+        if family(node.this) in ("number", "string"):
+            return constant(node.this) is None
+        return _is_made_moment(node.this)
+    if isinstance(node, exp.Anonymous) and node.name.lower() in MAKES_MOMENTS:
+        return any(constant(part) is None for part in node.expressions)
+    return any(map(_is_made_moment, _chosen(node)))
+
+
+def _chosen(node: exp.Expression) -> list[exp.Expression]:
+    """Return the values of which a node gives one."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Coalesce | exp.Greatest | exp.Least | exp.Nullif):
+        return list(node.iter_expressions())
+    return list(_values(node)) if isinstance(node, exp.Case | exp.If | exp.Nvl2) else []
+
+
 def _is_made(node: exp.Expression) -> bool:
     """Whether a value can be a day that was made of a text or a number."""
     from sqlglot import exp
@@ -140,10 +187,8 @@ def _is_made(node: exp.Expression) -> bool:
         node, exp.LastDay | exp.NextDay | exp.DateTrunc | exp.TimeStrToTime
     ):
         inner = [node.this]
-    elif isinstance(node, exp.Coalesce | exp.Greatest | exp.Least | exp.Nullif):
-        inner = list(node.iter_expressions())
-    elif isinstance(node, exp.Case | exp.If | exp.Nvl2):
-        inner = list(_values(node))
+    else:
+        inner = _chosen(node)
     return any(map(_is_made, inner))
 
 
