@@ -23,9 +23,11 @@ from dbt_secure_spark.publishing import (
     begin_switch,
     definition_of,
     is_selected,
+    text_of_view,
     versions_before,
     with_texts,
 )
+from dbt_secure_spark.queries import reads_narrowed
 
 PASSED = (TestStatus.Pass, TestStatus.Warn)
 UNSTORED = ("view", "ephemeral")
@@ -48,16 +50,25 @@ def nodes_to_test(run: Run, graph: dict[str, Any], node: dict[str, Any]) -> set[
 def check_what_is_stored(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
     """Raise if this command stores rows of a secure dataset that waits for its tests.
 
-    The stored model would hold the narrowed rows.
+    The stored model would hold the narrowed rows. An earlier run may have left them.
     """
     for node in graph["nodes"].values():
         kind = node["config"]["materialized"]
-        is_stored = node["resource_type"] == "model" and kind not in UNSTORED
-        if not is_stored or not is_selected(node):
+        if node["resource_type"] not in ("model", "snapshot") or kind in UNSTORED:
+            continue
+        if not is_selected(node):
             continue
         for unique_id in sorted(_views_above(graph, node)):
             read = graph["nodes"][unique_id]
-            if is_selected(read) and _is_tested(graph, read):
+            if not _is_tested(graph, read):
+                continue
+            if not is_selected(read) and _is_narrowed(adapter, read):
+                raise CompilationError(
+                    f"'{node['name']}' stores rows of '{read['name']}', which does not"
+                    " show all of them before its tests pass: run dbt build without"
+                    f" '{node['name']}' first."
+                )
+            if is_selected(read):
                 raise CompilationError(
                     f"'{node['name']}' stores rows of '{read['name']}', which waits for"
                     " its tests until the end of this run (publish_after_tests): leave"
@@ -66,19 +77,42 @@ def check_what_is_stored(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
 
 
 def rows_to_test(
-    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], sql: str
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    sql: str,
+    after_tests: bool,
 ) -> str:
-    """Return a test's query over the queries that views wait to show."""
+    """Return a test's query over the queries that views wait to show.
+
+    Raises CompilationError for a test that would judge what an earlier run left.
+
+    after_tests  whether secure datasets wait for their tests
+    """
     run = getattr(adapter, "dbt_run", None)
-    if run is None or not run.untested:
+    waiting = {view.unique_id for view in list(run.untested.values())} if run else set()
+    above = _views_above(graph, node)
+    for unique_id in sorted(above - waiting) if after_tests else ():
+        read = graph["nodes"][unique_id]
+        if _is_tested(graph, read) and _is_narrowed(adapter, read):
+            raise CompilationError(
+                f"'{node['name']}' reads '{read['name']}', which does not show all its"
+                " rows and rights yet: run dbt build."
+            )
+    if run is None or not waiting:
         return sql
-    waiting = {view.unique_id for view in list(run.untested.values())}
     views = {
         relation_of(each)
         for each in graph["nodes"].values()
         if _is_view(each) and {each["unique_id"], *_views_above(graph, each)} & waiting
     }
-    return with_texts(node["name"], sql, views, run.text_to_read)
+    tested = with_texts(node["name"], sql, views, run.text_to_read)
+    if tested == sql and above & waiting:
+        raise CompilationError(
+            f"'{node['name']}' does not name in its query what waits for it: write"
+            " ref() where its rows are read."
+        )
+    return tested
 
 
 def switch_tested(
@@ -91,7 +125,8 @@ def switch_tested(
     run = getattr(adapter, "dbt_run", None)
     if run is None:
         return
-    statuses = {result.node.unique_id: result.status for result in results}
+    by_id = {result.node.unique_id: result for result in results}
+    statuses = {key: result.status for key, result in by_id.items()}
     for name, view in list(run.untested.items()):
         del run.untested[name]
         # A node that failed after its switch has an error of its own.
@@ -99,10 +134,13 @@ def switch_tested(
             continue
         called = graph["nodes"][view.unique_id]["name"]
         if why := _why_not_passed(graph, view.waits_for, statuses):
-            run.stayed[view.unique_id] = (
-                f"'{called}' {view.meanwhile}: {why}. New rows and new rights wait. Run"
-                f" dbt build --select '+{called}'."
-            )
+            told = f"'{called}' {view.meanwhile}: {why}. New rows and new rights wait."
+            told += " Run dbt build."
+            if view.is_narrowed:
+                run.stayed[view.unique_id] = told
+            else:
+                by_id[view.unique_id].status = RunStatus.Error
+                by_id[view.unique_id].message = told
             continue
         _switch(adapter, run, graph, view)
 
@@ -143,6 +181,11 @@ def _is_tested(graph: dict[str, Any], node: dict[str, Any]) -> bool:
     return is_secure and any(
         _is_test_of(each, (node["unique_id"],)) for each in graph["nodes"].values()
     )
+
+
+def _is_narrowed(adapter: SparkAdapter, node: dict[str, Any]) -> bool:
+    """Return whether a view shows less than its query."""
+    return reads_narrowed(text_of_view(adapter, relation_of(node)) or "")
 
 
 def _is_test_of(node: dict[str, Any], unique_ids: Collection[str]) -> bool:

@@ -47,6 +47,7 @@ from dbt_secure_spark.publishing import (
     text_of_view,
 )
 from dbt_secure_spark.queries import (
+    name_of_untested,
     names_of_narrowed,
     parts_of_narrowed,
     pieces_of_statement,
@@ -58,8 +59,8 @@ from dbt_secure_spark.queries import (
 from dbt_secure_spark.versions import named_versions
 
 USER = "user_id"
-# Spark does not compare values of these types, or takes different texts for equal.
 NARROWED = "shows the rows of before, to those who may see them both before and now"
+# Spark does not compare values of these types, or takes different texts for equal.
 NOT_COMPARED = re.compile(r"\b(map<|variant\b|collate\b)")
 FOLDER = re.compile(r"\w+__mod_\d+")
 
@@ -130,10 +131,11 @@ def moved(
     waits_for = nodes_to_test(run, graph, node)
     if not waits_for:
         return query
-    shown = None
+    shown, is_narrowed = None, False
     if definition_of(adapter, relation) is None:
-        shown = f"select * from (\n{query}\n) as untested where false"
-        meanwhile = "is new and shows no row"
+        name = name_of_untested(relation.identifier)
+        shown = f"with {name} as (\n{query}\n)\n\nselect * from {name} where false"
+        meanwhile, is_narrowed = "is new and shows no row", True
     else:
         try:
             before = whole_query(
@@ -143,14 +145,14 @@ def moved(
             if pieces_of_statement(before) == pieces_of_statement(query):
                 return query
             shown = narrowed(adapter, graph, node, relation, sql, query, before)
-            meanwhile = NARROWED
+            meanwhile, is_narrowed = NARROWED, True
         except DbtRuntimeError as failure:
             meanwhile = (
                 "still shows the rights of before, revoked ones too, since it can't be"
                 f" narrowed to the rights of now ({failure.msg})"
             )
     run.untested[relation_of(node)] = Untested(
-        node["unique_id"], relation, query, waits_for, meanwhile
+        node["unique_id"], relation, query, waits_for, meanwhile, is_narrowed
     )
     return shown
 

@@ -134,6 +134,7 @@ class Untested(NamedTuple):
     query      the new query
     waits_for  the unique_ids of the nodes whose tests must pass
     meanwhile  what the view shows until then, for a sentence that begins with its name
+    is_narrowed  whether it shows no revoked right until then
     """
 
     unique_id: str
@@ -141,6 +142,7 @@ class Untested(NamedTuple):
     query: str
     waits_for: set[str]
     meanwhile: str
+    is_narrowed: bool
 
 
 class Run:

@@ -62,7 +62,7 @@ PIECE = re.compile(
 )
 # In a comment, a nested comment begins or one ends. A hint is no comment.
 OF_COMMENT = re.compile(r"/\*(?!\+)|\*/")
-NARROWED = re.compile(r"\bwith narrowed_before_\w+ as \(")
+NARROWED = re.compile(r"\bwith (narrowed_before|untested)_\w+ as \(")
 PART_OF_NAME = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 
 
@@ -271,8 +271,13 @@ def _dotted_names(sql: str) -> tuple[DottedName, ...]:
 
 
 def reads_narrowed(sql: str) -> bool:
-    """Return whether a query contains the query of a narrowed view."""
+    """Return whether a query contains that of a narrowed view, or an untested one."""
     return bool(NARROWED.search(sql))
+
+
+def name_of_untested(identifier: str) -> str:
+    """Return the name of the CTE with which a new view begins until its tests."""
+    return names_of_narrowed(identifier)[1].replace("narrowed_now", "untested", 1)
 
 
 def names_of_narrowed(identifier: str) -> tuple[str, str]:
@@ -724,7 +729,7 @@ def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
             f"What '{node_name}' reads can't be found out:"
             f" {ast.unparse(hidden)[:80]} may read what it does not name."
         )
-    queries, views = [], _views_made_first(tree)
+    queries, readings = [], []
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             word = node.attr
@@ -741,42 +746,50 @@ def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
                     f" uses {word} with what is no plain text."
                 )
             queries += [QUERIES[word].format(text) for text in texts]
-    return queries, views
+            readings += [(node, text) for text in texts]
+    return queries, _views_made_first(tree, readings)
 
 
-def _views_made_first(tree: ast.Module) -> set[str]:
-    """Return the temporary views that the model makes before its code names them.
+def _views_made_first(
+    tree: ast.Module, readings: list[tuple[ast.expr, str]]
+) -> set[str]:
+    """Return the temporary views that the model makes before a text reads them.
 
-    Only a statement of the function `model` itself makes a view in every run.
+    Only a statement of the function `model` itself makes a view in every run, and only
+    what stands in its own statements is carried out in their order.
+
+    readings  the texts of queries, each with its place in the code
     """
     statements = [
-        statement.value
+        statement
         for function in tree.body
         if isinstance(function, ast.FunctionDef) and function.name == "model"
         for statement in function.body
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
     ]
-    texts = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
+    own, waiting = set(), [*statements]
+    while waiting:
+        node = waiting.pop()
+        own.add(node)
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            waiting += ast.iter_child_nodes(node)
     found = set()
-    for call in statements:
-        is_made = isinstance(call.func, ast.Attribute) and TEMPORARY_VIEW.fullmatch(
-            call.func.attr
+    for statement in statements:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        is_made = (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and TEMPORARY_VIEW.fullmatch(call.func.attr)
         )
-        if is_made and len(call.args) == 1 and call.args[0] in texts:
-            name = call.args[0].value.lower()
+        texts = _texts(call.func.attr, call) if is_made else None
+        for name in map(str.lower, texts or ()):
+            word = re.compile(rf"\b{re.escape(name)}\b", re.I)
             before = [
-                text
-                for text in texts
-                if text is not call.args[0]
-                and (text.lineno, text.col_offset)
-                < (call.end_lineno, call.end_col_offset)
+                node
+                for node, text in readings
+                if word.search(text)
+                and (node not in own or node.lineno <= statement.end_lineno)
             ]
-            if not any(name in text.value.lower() for text in before):
-                found.add(name)
+            found |= set() if before else {name}
     return found
 
 

@@ -30,7 +30,7 @@ WRITERS = {
 # The beginnings of settings that change how Spark works, and no result.
 OF_EXECUTION = (
     *("spark.sql.adaptive.", "spark.sql.autoBroadcastJoinThreshold"),
-    *("spark.sql.files.", "spark.sql.shuffle."),
+    *("spark.sql.files.maxPartitionBytes", "spark.sql.shuffle."),
 )
 # Attributes that give a session a function by a name.
 REGISTERS = {"register", "registerFunction", "registerJavaFunction", "registerJavaUDAF"}

@@ -329,10 +329,16 @@ def check_doubles(
     from sqlglot import exp
 
     for node in holder.find_all(exp.Predicate, exp.Case, exp.Nullif):
+        if isinstance(node, exp.Is):
+            continue
         for parts in side_by_side(node, types):
-            kinds = {kind_of(part, types) for part in parts if part is not None}
-            is_chosen = isinstance(node, exp.Case) and node.this not in parts
-            if kinds & {"double", "float"} and not is_chosen:
+            given = [part for part in parts if part is not None]
+            kinds = {kind_of(part, types) for part in given}
+            # A case without a value of its own compares none.
+            is_compared = not isinstance(node, exp.Case) or (
+                node.this is not None and any(part is node.this for part in given)
+            )
+            if kinds & {"double", "float"} and is_compared:
                 raise refuse("a comparison of doubles, of which one may be NaN")
 
 

@@ -446,6 +446,8 @@ PYTHON_THAT_HIDES = {
     ".createGlobalTempView('all_jobs'), session.table('all_jobs')][1]",
     "python_that_changes_the_session": "session.conf.set("
     "'spark.sql.legacy.ctePrecedencePolicy', 'LEGACY') or dbt.ref('unprotected')",
+    "python_that_passes_over_files": "session.conf.set("
+    "'spark.sql.files.ignoreMissingFiles', 'true') or dbt.ref('unprotected')",
     "python_that_registers_a_function": "session.udf.register('upper', str)"
     " and dbt.ref('unprotected')",
     "python_that_executes": "exec('session.tab' + 'le(1)') or dbt.ref('unprotected')",

@@ -373,6 +373,17 @@ def test_Z5_where_nan_is_another_number_no_doubles_are_compared(condition):
             macros.row_predicate("runs", config, "1", "f", dialect)
 
 
+@pytest.mark.parametrize(
+    "condition",
+    ["ratio is null", "coalesce(case when days = 1 then ratio end) is null"],
+)
+def test_Z5_a_double_that_is_compared_with_none_is_printed(condition):
+    macros = with_condition(condition)
+    config = macros.secure_datasets_config()
+    for dialect in ("bigquery", "trino"):
+        macros.row_predicate("runs", config, "1", "f", dialect)
+
+
 def with_condition(condition: str) -> Macros:
     """Return the macros of the document with another condition."""
     start = DOCUMENT.index("      condition: >-")

@@ -99,8 +99,7 @@ def test_new_rows_wait_for_the_tests_and_a_revocation_does_not(call, spark):
     assert results["secure"].status == "warn"
     assert results["secure"].message == (
         "'secure' shows the rows of before, to those who may see them both before and"
-        " now: secure_is_whole failed. New rows and new rights wait. Run dbt build"
-        " --select '+secure'."
+        " now: secure_is_whole failed. New rows and new rights wait. Run dbt build."
     )
     assert results["secure_is_whole"].failures == 1
 

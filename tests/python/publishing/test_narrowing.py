@@ -109,7 +109,8 @@ class World:
         self.loaded = dict.fromkeys(PARTS, 0)
         self.before: dict[str, Case] = {}
         self.rendered: dict[str, str] = {}
-        # The rows that each dataset's test read in the last run.
+        # dbt's results of the last run, and the rows that each dataset's test read.
+        self.results: dict[str, SimpleNamespace] = {}
         self.tested: dict[str, Counter] = {}
         self.runs = 0
         self.masked = 0
@@ -251,6 +252,7 @@ class World:
             SimpleNamespace(node=SimpleNamespace(unique_id=name), status=status)
             for name, status in {**built, **(statuses or {})}.items()
         ]
+        self.results = {result.node.unique_id: result for result in results}
         for dataset in self.now.datasets if self.waits else ():
             self.tested[dataset.name] = self.read_by_test(dataset)
         after_tests.switch_tested(self.metastore, self.graph, results)
@@ -377,7 +379,7 @@ class World:
         """Return the rows that a data test reads of a secure dataset."""
         node = self.graph["nodes"][check_of(dataset)]
         sql = f"select * from s.{LAYER}{dataset.name}"
-        tested = after_tests.rows_to_test(self.metastore, self.graph, node, sql)
+        tested = after_tests.rows_to_test(self.metastore, self.graph, node, sql, True)
         if tested == sql:
             return self.shown(dataset)
         return self.rows_of(dataset, tested)
@@ -541,6 +543,33 @@ def test_until_its_tests_pass_a_secure_dataset_shows_what_both_states_show():
     stayed, moved = map(sum, zip(*counts, strict=True))
     assert stayed > some * 2
     assert moved > some * 2
+
+
+def test_a_new_dataset_shows_no_row_before_its_tests_pass():
+    world = World(worlds(SEED, 1)[0])
+    assert world.run(set(PARTS), {}).keys() == {*world.layer_names()}
+    for dataset in world.now.datasets:
+        assert not world.shown(dataset)
+        # What reads it is not built over it as if it were whole.
+        assert reads_narrowed(world.metastore.texts["s", LAYER + dataset.name])
+    passed = {check_of(dataset): "pass" for dataset in world.now.datasets}
+    assert not world.run(set(), passed)
+    world.check(set())
+
+
+def test_a_dataset_that_waits_and_can_not_be_narrowed_is_an_error():
+    world = World(worlds(SEED, 1)[0])
+    passed = {check_of(dataset): "pass" for dataset in world.now.datasets}
+    assert not world.run(set(PARTS), passed)
+    del world.metastore.texts["s", LAYER + "runs"]
+    world.deliver(set(PARTS))
+    world.tested.clear()
+    left = world.run(set(PARTS), passed | {check_of(world.now.datasets[0]): "fail"})
+    assert world.now.datasets[0].name == "runs"
+    assert LAYER + "runs" not in left
+    result = world.results[LAYER + "runs"]
+    assert str(result.status) == "error"
+    assert "still shows the rights of before, revoked ones too" in result.message
 
 
 def narrowed_world() -> World:

@@ -3,5 +3,5 @@
     for its tests, in the place of the view.
 #}
 {% macro secure_spark__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit) -%}
-{{ return(default__get_test_sql(adapter.rows_to_test(graph, model, main_sql), fail_calc, warn_if, error_if, limit)) }}
+{{ return(default__get_test_sql(adapter.rows_to_test(graph, model, main_sql, var('publish_after_tests', false)), fail_calc, warn_if, error_if, limit)) }}
 {%- endmacro %}
