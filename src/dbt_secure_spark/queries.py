@@ -271,13 +271,13 @@ def _dotted_names(sql: str) -> tuple[DottedName, ...]:
 
 
 def reads_narrowed(sql: str) -> bool:
-    """Return whether a query contains that of a narrowed view, or an untested one."""
+    """Return whether a query contains a narrowed view's query, or an untested one's."""
     return bool(NARROWED.search(sql))
 
 
 def name_of_untested(identifier: str) -> str:
     """Return the name of the CTE with which a new view begins until its tests."""
-    return names_of_narrowed(identifier)[1].replace("narrowed_now", "untested", 1)
+    return f"untested_{_word_of(identifier)}"
 
 
 def names_of_narrowed(identifier: str) -> tuple[str, str]:
@@ -285,8 +285,13 @@ def names_of_narrowed(identifier: str) -> tuple[str, str]:
 
     Each view has its own names, since its query may contain a narrowed view's query.
     """
-    word = re.sub(r"[^a-z0-9]", "_", identifier.lower())
+    word = _word_of(identifier)
     return f"narrowed_before_{word}", f"narrowed_now_{word}"
+
+
+def _word_of(identifier: str) -> str:
+    """Return a view's name as a part of names that need no quotes."""
+    return re.sub(r"[^a-z0-9]", "_", identifier.lower())
 
 
 def parts_of_narrowed(text: str, identifier: str) -> tuple[str, str]:

@@ -325,7 +325,7 @@ def check_doubles(
     types: Mapping[str, str],
     refuse: Callable[[str], ExpressionProblem],
 ) -> None:
-    """Raise a problem for a comparison of doubles, in which NaN has another place."""
+    """Raise a problem for a comparison of doubles, since NaN compares otherwise."""
     from sqlglot import exp
 
     for node in holder.find_all(exp.Predicate, exp.Case, exp.Nullif):

@@ -1056,9 +1056,10 @@ def _check_moments(tree: exp.Expression) -> None:
 
 
 def check_decimals(tree: exp.Expression, types: Mapping[str, str]) -> None:
-    """Raise a problem at a sign of a decimal that Spark does not keep whole.
+    """Raise a problem at a decimal that a sign or a rounding does not keep whole.
 
-    It negates decimals with 34 digits: longer ones are rounded, or fail.
+    Spark negates decimals with 34 digits: longer ones are rounded, or fail. Rounding
+    before the point may need one digit more than a decimal has.
     """
     from sqlglot import exp
 

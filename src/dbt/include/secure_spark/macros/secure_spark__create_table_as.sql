@@ -5,6 +5,6 @@
 {% macro secure_spark__create_table_as(temporary, relation, compiled_code, language='sql') -%}
 {%- set is_test = model.resource_type == 'test' -%}
 {{ return(spark__create_table_as(
-    temporary, relation, adapter.rows_to_test(graph, model, compiled_code, var('publish_after_tests', false)) if is_test else compiled_code, language
+    temporary, relation, _rows_to_test(compiled_code) if is_test else compiled_code, language
 )) }}
 {%- endmacro %}

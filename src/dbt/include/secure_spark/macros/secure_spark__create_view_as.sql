@@ -20,7 +20,7 @@
 #}
 {% macro secure_spark__create_view_as(relation, sql) -%}
 {%- if model.resource_type == 'test' -%}
-{{ return(spark__create_view_as(relation, adapter.rows_to_test(graph, model, sql, var('publish_after_tests', false)))) }}
+{{ return(spark__create_view_as(relation, _rows_to_test(sql))) }}
 {%- endif -%}
 {%- set query = adapter.query_of_view(graph, model, relation, sql, var('publish_after_tests', false)) -%}
 {%- if query is none -%}

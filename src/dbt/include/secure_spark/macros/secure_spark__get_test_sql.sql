@@ -4,7 +4,13 @@
 #}
 {% macro secure_spark__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit) -%}
 {%- if not should_store_failures() -%}
-    {%- set main_sql = adapter.rows_to_test(graph, model, main_sql, var('publish_after_tests', false)) -%}
+    {%- set main_sql = _rows_to_test(main_sql) -%}
 {%- endif -%}
 {{ return(default__get_test_sql(main_sql, fail_calc, warn_if, error_if, limit)) }}
+{%- endmacro %}
+
+
+{# A test's query over the new query of each view that waits for its tests. #}
+{% macro _rows_to_test(sql) -%}
+{{ return(adapter.rows_to_test(graph, model, sql, var('publish_after_tests', false))) }}
 {%- endmacro %}
