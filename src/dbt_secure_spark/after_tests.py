@@ -16,7 +16,7 @@ from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt_common.exceptions import CompilationError
 
 from dbt_secure_spark.catalogs import in_its_catalog
-from dbt_secure_spark.lineage import relation_of
+from dbt_secure_spark.lineage import relation_of, views_read
 from dbt_secure_spark.publishing import (
     Run,
     Untested,
@@ -41,7 +41,7 @@ def nodes_to_test(run: Run, graph: dict[str, Any], node: dict[str, Any]) -> set[
     """
     found = {node["unique_id"]} if _is_tested(graph, node) else set()
     if node["config"].get("inline_views"):
-        above = _views_above(graph, node)
+        above = views_read(graph, node)
         for view in list(run.untested.values()):
             found |= view.waits_for if view.unique_id in above else set()
     return found
@@ -58,7 +58,7 @@ def check_what_is_stored(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
             continue
         if not is_selected(node):
             continue
-        for unique_id in sorted(_views_above(graph, node)):
+        for unique_id in sorted(views_read(graph, node)):
             read = graph["nodes"][unique_id]
             if not _is_tested(graph, read):
                 continue
@@ -91,7 +91,7 @@ def rows_to_test(
     """
     run = getattr(adapter, "dbt_run", None)
     waiting = {view.unique_id for view in list(run.untested.values())} if run else set()
-    above = _views_above(graph, node)
+    above = views_read(graph, node)
     for unique_id in sorted(above - waiting) if after_tests else ():
         read = graph["nodes"][unique_id]
         if _is_tested(graph, read) and _is_narrowed(adapter, read):
@@ -104,7 +104,7 @@ def rows_to_test(
     views = {
         relation_of(each)
         for each in graph["nodes"].values()
-        if _is_view(each) and {each["unique_id"], *_views_above(graph, each)} & waiting
+        if _is_view(each) and {each["unique_id"], *views_read(graph, each)} & waiting
     }
     tested = with_texts(node["name"], sql, views, run.text_to_read)
     if tested == sql and above & waiting:
@@ -197,16 +197,3 @@ def _is_test_of(node: dict[str, Any], unique_ids: Collection[str]) -> bool:
 def _is_view(node: dict[str, Any]) -> bool:
     is_model = node["resource_type"] == "model"
     return is_model and node["config"]["materialized"] == "view"
-
-
-def _views_above(graph: dict[str, Any], node: dict[str, Any]) -> set[str]:
-    """Return the views that a node reads, through views and ephemeral models."""
-    left, found = [*node["depends_on"].get("nodes", ())], set()
-    while left:
-        parent = graph["nodes"].get(left.pop())
-        if parent is None or parent["unique_id"] in found:
-            continue
-        if parent["config"]["materialized"] in UNSTORED:
-            found.add(parent["unique_id"])
-            left += parent["depends_on"].get("nodes", ())
-    return found

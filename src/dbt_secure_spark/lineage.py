@@ -42,6 +42,16 @@ def may_name(graph: dict[str, Any], node: dict[str, Any], is_inlined: bool) -> s
     return found
 
 
+def views_read(graph: dict[str, Any], node: dict[str, Any]) -> set[str]:
+    """Return the views that a node reads, also through views and ephemerals."""
+    read = may_name(graph, node, True) - {node["unique_id"]}
+    return {
+        unique_id
+        for unique_id in read & graph["nodes"].keys()
+        if graph["nodes"][unique_id]["config"]["materialized"] == "view"
+    }
+
+
 def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     """Return the raw tables that a node reads, also through views and ephemerals."""
     found = {}
@@ -121,15 +131,10 @@ def versions_shown(
     graph: dict[str, Any], published: Published, names: set[str]
 ) -> list[str]:
     """Return the versions that relations show, also through views at any depth."""
-    found = set(names)
-    for node in graph["nodes"].values():
+    found, nodes = set(names), graph["nodes"]
+    for node in nodes.values():
         if relation_of(node) in found and node["config"]["materialized"] == "view":
-            below = may_name(graph, node, True) & graph["nodes"].keys()
-            found |= {
-                relation_of(graph["nodes"][unique_id])
-                for unique_id in below
-                if graph["nodes"][unique_id]["config"]["materialized"] == "view"
-            }
+            found |= {relation_of(nodes[key]) for key in views_read(graph, node)}
     return sorted(
         {
             version

@@ -166,7 +166,7 @@ class Detector:
                 is_known = False
             else:
                 is_known = is_known and names <= self.keys.keys()
-                read |= {each for name in names for each in self.keys.get(name, ())}
+                read |= self.keys_of(names)
         is_known = is_known and read <= self.models.keys() - self.begun
         if is_known and not any(self.state(each).rows.reads for each in sorted(read)):
             return State(OPEN)
