@@ -8,6 +8,7 @@ import shlex
 
 import pytest
 import yaml
+from lanes import nightly_but
 from projects import ROOT
 from why_page import SHOWN
 
@@ -19,19 +20,6 @@ pytestmark = pytest.mark.spark
 PAGE = ROOT / "docs/asking.md"
 BLOCK = re.compile(
     r"```sh\nsecure-datasets ([^\n]*)\n```\n\n```(?:text|json)\n(.*?)\n```", re.S
-)
-# The operations take seconds each: some stand for all.
-USERS = (
-    "hpark",
-    *(
-        pytest.param(user, marks=pytest.mark.nightly)
-        for user in ("praman", "dvolkov", "7")
-    ),
-)
-FEW = (
-    "hpark",
-    "{user: hpark, dataset: tests, row: {test_id: 12}}",
-    "{user: 25, tier: project, object: {project_id: 2}}",
 )
 
 
@@ -65,15 +53,10 @@ def operation(built, dbt, parsed, capfd):
     return call
 
 
-def some(*asked: str) -> list:
-    """Return parameters; those that are not among the few are of the nightly lane."""
-    nightly = pytest.mark.nightly
-    return [
-        each if each in FEW else pytest.param(each, marks=nightly) for each in asked
-    ]
-
-
-@pytest.mark.parametrize("user", some(*USERS))
+# An operation takes half a minute: one user stands for all.
+@pytest.mark.parametrize(
+    "user", nightly_but(["hpark"], ["hpark", "praman", "dvolkov", "7"])
+)
 def test_Q3_who_has_the_same_bytes_from_both_engines(ask, operation, user):
     assert ask("who", user) == (YES, operation("who", user=user))
 
@@ -110,15 +93,8 @@ def test_W3_why_has_the_page_s_bytes(ask, owner, question, shown):
     assert code == (YES if re.search(r" (sees|has access) ", first) else NO)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        question
-        if question in FEW
-        else pytest.param(question, marks=pytest.mark.nightly)
-        for *_, question, _ in SHOWN
-    ],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("question", [question for *_, question, _ in SHOWN])
 def test_Q3_why_has_the_same_bytes_from_both_engines(ask, operation, question):
     given = yaml.safe_load(question)
     named = named_options(given)
@@ -132,6 +108,7 @@ def test_Q3_why_has_the_same_bytes_from_both_engines(ask, operation, question):
     assert json.dumps(found, indent=2) == told.strip("\n")
 
 
+@pytest.mark.nightly
 def test_Q3_spark_answers_the_same_queries_alike(ask):
     for asked in (
         ("who", "hpark"),

@@ -275,11 +275,8 @@ def test_the_summary_can_be_switched_off(built, dbt, parsed, capfd):
     assert "relation" not in capfd.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("threshold", "status"),
-    # The build of the sample warns of both.
-    [pytest.param(1000, "warn", marks=pytest.mark.nightly), (3, "fail")],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize(("threshold", "status"), [(1000, "warn"), (3, "fail")])
 def test_an_orchestrator_tells_findings_over_the_threshold_from_success(
     built, dbt, project, threshold, status
 ):

@@ -637,6 +637,7 @@ def test_functions_of_a_reader_stand_before_spark_s_own_in_no_view(readable, spa
         reader.sql("drop schema readers_own cascade")
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_a_function_that_calls_others_by_the_reader_s_path_is_made_anew(
     publish, published, spark, monkeypatch
@@ -666,6 +667,7 @@ OF_A_READER = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_no_catalog_of_a_reader_s_stands_in_the_place_of_a_schema(
     publish, published, spark, monkeypatch
@@ -695,6 +697,7 @@ def test_no_catalog_of_a_reader_s_stands_in_the_place_of_a_schema(
     assert is_named()
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_a_dataset_without_a_path_of_its_own_is_named(publish, published, spark, capfd):
     name = "secure_datasets.vw_secure_dataset_jobs"
@@ -814,6 +817,7 @@ def test_publishing_again_keeps_the_functions_and_mends_the_views(
     assert [user for (user,) in shown] == [READER]
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_a_function_that_is_not_what_it_shall_be_is_made_anew(
     published, publish, spark
@@ -848,6 +852,7 @@ def test_what_is_switched_off_is_dropped_and_nothing_else(published, publish, sp
         spark.sql("drop function secure_datasets.somebody_of")
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_a_run_whose_vars_were_forgotten_drops_nothing(published, dbt, spark, capfd):
     before = made(spark)
@@ -861,6 +866,7 @@ def test_a_run_whose_vars_were_forgotten_drops_nothing(published, dbt, spark, ca
     assert made(spark) == before
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_what_dbt_does_not_find_in_its_cache_is_not_taken_for_gone(
     published, publish, spark, monkeypatch
@@ -879,6 +885,7 @@ def test_what_dbt_does_not_find_in_its_cache_is_not_taken_for_gone(
     assert made(spark) == before
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_a_temporary_view_of_a_dataset_s_name_is_no_readers_view(publish, spark):
     spark.sql("create temporary view tests as select 1 as a")
@@ -889,6 +896,7 @@ def test_a_temporary_view_of_a_dataset_s_name_is_no_readers_view(publish, spark)
         spark.sql("drop view tests")
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_what_somebody_else_made_under_such_a_name_is_left_alone(publish, spark, capfd):
     assert publish().success
@@ -992,6 +1000,7 @@ def test_with_the_readers_views_no_plain_dataset_is_granted(dbt, project):
     assert set(map(tuple, found.values())) == {()}
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_views_that_are_asked_for_too_late_to_take_the_grants_away_stop_dbt(
     published, dbt, project, capfd
@@ -1195,6 +1204,7 @@ def test_a_sign_in_maps_to_the_one_live_user_of_exactly_that_name(
     assert list(map(tuple, found)) == users
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_what_the_page_asks_of_functions_and_views_can_be_asked(published, spark):
     for start in ("select * from secure_datasets.tests_of", f"select * from {VIEWS}"):

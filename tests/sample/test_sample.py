@@ -85,6 +85,7 @@ def test_every_node_is_built(built):
     assert status <= {"success", "no-op"}
 
 
+@pytest.mark.nightly
 def test_spark_reads_every_data_test(rows, spark, parsed):
     """Of a generic test that reads one column, one use stands for all."""
     written = {}
@@ -130,6 +131,7 @@ def test_where_the_sample_s_access_stands_in_reviews(rows):
     assert sorted(found) == [tuple(row) for row in EXPECTED["review_status"]]
 
 
+@pytest.mark.nightly
 def test_the_pack_of_a_review_has_everybody_who_has_access(rows, project):
     # By the command; test_command_on_the_sample.py has it beside dbt's operation.
     place = ["--project-dir", str(project), "--profiles-dir", str(project)]
@@ -204,6 +206,7 @@ def test_a_dataset_under_view_authorization_obeys_it(rows):
     assert sorted(found) == sorted([(8, 7, "project 7"), *owned, *allowed])
 
 
+@pytest.mark.nightly
 def test_I_a_decisions_are_read_as_they_are_loaded(rows, project, dbt):
     authorized = "vw_secure_dataset_authorized_projects"
 

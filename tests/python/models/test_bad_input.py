@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import product
 
 import pytest
 from bad_rows import FIRST_ID, bad_world, characters, deliveries, raw_row_lines
 from compiled import kept_models
+from lanes import nightly_but
 from oracle.contract import TABLES
 from quick import LAYER, QuickProject
 
@@ -60,8 +62,13 @@ def test_a_raw_row_becomes_what_the_page_says(staged, number, line):
         assert found == characters(value)
 
 
-@pytest.mark.parametrize("ansi", ["true", "false"])
-@pytest.mark.parametrize("score", ["0", "0.0000001", "-0.00005", "7.25"])
+@pytest.mark.parametrize(
+    ("score", "ansi"),
+    nightly_but(
+        [("0.0000001", "true"), ("-0.00005", "false")],
+        product(["0", "0.0000001", "-0.00005", "7.25"], ["true", "false"]),
+    ),
+)
 def test_a_decimal_of_many_places_is_read_as_its_digits(spark, ansi, score):
     (model,) = (model for model in kept_models() if model.name == "stg_meta_tables")
     values = dict.fromkeys(TABLES["meta_tables"], "null") | {

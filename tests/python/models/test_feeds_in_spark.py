@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from itertools import cycle, product
 from operator import itemgetter
 
 import pytest
 from feed_sandbox import RAW, ROLES, SPARK, FeedSandbox
+from lanes import nightly_but
 from loader_tables import LOADERS, hour
 from oracle.contract import ROLE_PERMISSIONS, TABLES
 from pipeline import session_settings
@@ -16,6 +18,7 @@ pytestmark = pytest.mark.spark
 
 # Python reads a moment in its own zone, whatever the session has.
 ZONES = [("UTC", "false"), ("America/St_Johns", "true")]
+WEST = ZONES[1]
 MEMBERS = "user_group_members"
 
 
@@ -53,8 +56,13 @@ def in_order(table: str, rows: list[dict]) -> list[dict]:
     ]
 
 
-@pytest.mark.parametrize(("zone", "ansi"), ZONES)
-@pytest.mark.parametrize("name", LOADERS)
+def in_zones(given: list, zones: list = ZONES) -> list:
+    """Return each of the given in each zone, of which `make test` takes one."""
+    kept = [(each, *zone) for each, zone in zip(given, cycle(zones), strict=False)]
+    return nightly_but(kept, [(each, *zone) for each, zone in product(given, zones)])
+
+
+@pytest.mark.parametrize(("name", "zone", "ansi"), in_zones([*LOADERS]))
 def test_f10_a_loader_s_table_is_staged_so_in_spark(spark, name, zone, ansi):
     loader = LOADERS[name]()
     sandbox = FeedSandbox({"users": loader.feed})
@@ -65,7 +73,7 @@ def test_f10_a_loader_s_table_is_staged_so_in_spark(spark, name, zone, ansi):
         assert stage(spark, sandbox, "users", loader.types, loader.rows) == wanted
 
 
-@pytest.mark.parametrize(("zone", "ansi"), ZONES)
+@pytest.mark.parametrize(("zone", "ansi"), nightly_but([WEST], ZONES))
 def test_f3_a_row_that_came_back_to_a_snapshot_is_staged_so_in_spark(spark, zone, ansi):
     loader = LOADERS["dbt_snapshot"]()
     versions = [(2, 5, False), (5, 1, True), (1, None, False)]
@@ -82,8 +90,9 @@ def test_f3_a_row_that_came_back_to_a_snapshot_is_staged_so_in_spark(spark, zone
         assert stage(spark, sandbox, "users", loader.types, rows) == wanted
 
 
-@pytest.mark.parametrize(("zone", "ansi"), ZONES)
-@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+@pytest.mark.parametrize(
+    ("kind", "zone", "ansi"), in_zones(["date", "timestamp", "timestamptz"])
+)
 def test_f11_a_typed_time_is_read_by_its_type_in_spark(spark, kind, zone, ansi):
     types = dict.fromkeys(TABLES[MEMBERS], "varchar") | {"date_created": kind}
     zoned = "2026-03-02 00:00:00" + "+00" * (kind == "timestamptz")
@@ -118,17 +127,29 @@ ODD = [
 WHOLE = [1772409600000, 253402300799999, 0, 1, 7, None]
 
 
-@pytest.mark.parametrize(("zone", "ansi"), [*ZONES, ("UTC", "true")])
+NUMBERS = {
+    "varchar": ODD,
+    **dict.fromkeys(("double", "decimal(25,3)", "decimal(38,10)", "bigint"), WHOLE),
+}
+READS = [{}, {True: ["Y"]}]
+
+
+# Spark plans each of these queries for seconds.
 @pytest.mark.parametrize(
-    ("kind", "values"),
-    [("varchar", ODD)]
-    + [
-        (each, WHOLE)
-        for each in ("double", "decimal(25,3)", "decimal(38,10)", "bigint")
-    ],
+    ("kind", "reads", "zone", "ansi"),
+    nightly_but(
+        [
+            ("varchar", READS[1], *WEST),
+            ("double", READS[0], *ZONES[0]),
+            ("decimal(38,10)", READS[1], "UTC", "true"),
+        ],
+        [
+            (kind, reads, *zone)
+            for kind, reads, zone in product(NUMBERS, READS, [*ZONES, ("UTC", "true")])
+        ],
+    ),
 )
-@pytest.mark.parametrize("reads", [{}, {True: ["Y"]}])
-def test_f11_numbers_are_read_so_in_spark(spark, kind, values, reads, zone, ansi):
+def test_f11_numbers_are_read_so_in_spark(spark, kind, reads, zone, ansi):
     feed = {"kind": "log", "moment": ["at", "pos"], "moment_in": "epoch_millis"}
     feed |= {"deleted_when": "gone", "reads": reads | {"timestamps": "epoch_millis"}}
     types = dict.fromkeys(TABLES[MEMBERS], "varchar") | {"date_created": kind}
@@ -137,9 +158,7 @@ def test_f11_numbers_are_read_so_in_spark(spark, kind, values, reads, zone, ansi
     rows = [
         row
         | {"id": f"{number}", "date_created": at, "at": at, "pos": pos, "gone": gone}
-        for number, (at, pos, gone) in enumerate(
-            (at, pos, gone) for at in values for pos in values for gone in values
-        )
+        for number, (at, pos, gone) in enumerate(product(NUMBERS[kind], repeat=3))
     ]
     sandbox = FeedSandbox({MEMBERS: feed})
     # DuckDB makes another decimal of a long double, and the quick engine reads none.
@@ -160,23 +179,17 @@ ENDS = {
 }
 
 
-def ends_in_zones() -> list:
-    """Return each way of writing an end in each zone.
-
-    Spark plans the query of epochs for most of a minute: one zone stands for them, and
-    test_f11_numbers_are_read_so_in_spark reads epochs in the others.
-    """
-    zones = [*ZONES, ("Pacific/Kiritimati", "true")]
-    tonight = {
-        ("epoch_millis", *zone): pytest.mark.nightly
-        for zone in zones
-        if zone != ZONES[1]
-    }
-    every = [(written, *zone) for written in ENDS for zone in zones]
-    return [pytest.param(*each, marks=tonight.get(each, ())) for each in every]
-
-
-@pytest.mark.parametrize(("written", "zone", "ansi"), ends_in_zones())
+# Spark plans the query of epochs for most of a minute.
+@pytest.mark.parametrize(
+    ("written", "zone", "ansi"),
+    nightly_but(
+        [("timestamp", "Pacific/Kiritimati", "true")],
+        [
+            (written, *zone)
+            for written, zone in product(ENDS, [*ZONES, ("Pacific/Kiritimati", "true")])
+        ],
+    ),
+)
 def test_a_period_ends_so_in_spark(spark, written, zone, ansi):
     feed = {"kind": "periods", "valid_from": "a", "valid_to": "b", "moment_in": written}
     types = dict.fromkeys([*TABLES[MEMBERS], "a", "b"], "varchar")

@@ -166,6 +166,7 @@ def whole(spark, parts) -> dict[AccessChange, set]:
         return Asked(spark, parts, world_of_nights()).whole()
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_T4_the_sum_of_the_changes_until_a_load_is_the_state_as_of_it(whole):
     world = world_of_nights()
@@ -218,6 +219,7 @@ def state_with(world: World, moment, rows: set, kept: bool) -> AccessState:
     return access_state(loaded)
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_T4_the_rows_of_a_change_make_it_and_without_them_it_is_not_made(whole):
     world, found = world_of_nights(), whole
@@ -305,13 +307,10 @@ def accesses(state: AccessState) -> set[tuple[int, str, int]]:
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("are_all", "session"),
-    [
-        (True, SESSIONS[0]),
-        pytest.param(False, SESSIONS[1], marks=pytest.mark.nightly),
-    ],
+    ("are_all", "session"), [(True, SESSIONS[0]), (False, SESSIONS[1])]
 )
 def test_V2_access_on_days_is_that_of_the_states_as_of_them(
     spark, parts, are_all, session

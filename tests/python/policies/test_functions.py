@@ -554,6 +554,7 @@ def test_R20_a_made_day_is_taken_where_days_are(call, day):
     assert refusal(made(call, day)) is None
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_R20_a_made_day_is_refused_wherever_it_fails(spark):
     from dbt_secure_spark.session import with_settings
@@ -625,6 +626,7 @@ def test_R15_what_is_known_of_types_is_what_spark_says(spark):
     assert wrong == []
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_R15_the_table_of_arguments_is_what_spark_takes(spark, request):
     from dbt_secure_spark.session import with_settings
@@ -679,6 +681,7 @@ def test_M7_a_mask_is_refused_where_spark_refuses_the_cast(spark):
     assert wrong == []
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_R15_what_is_refused_by_its_types_spark_refuses_too(spark):
     from py4j.protocol import Py4JJavaError

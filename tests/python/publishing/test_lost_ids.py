@@ -209,6 +209,7 @@ def another_run(spark) -> Iterator[None]:
         spark.sql(f"drop view {view}")
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_what_passed_beside_another_run_is_noted_by_the_next_test(
     deliver, dbt_on, spark, capfd
@@ -249,6 +250,7 @@ def test_staging_may_have_a_schema_of_its_own(deliver, dbt, feed, spark, tmp_pat
     assert statuses == [("pass", "success"), ("fail", "skipped")]
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_what_passed_is_noted_where_no_model_is_in_the_targets_schema(
     deliver, dbt, feed, spark, tmp_path
@@ -274,6 +276,7 @@ def test_what_passed_is_noted_where_no_model_is_in_the_targets_schema(
             spark.sql(f"drop schema if exists {schema} cascade")
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_ids_of_which_nothing_can_be_read_any_more_are_lost(
     deliver, dbt_on, spark, capfd

@@ -22,6 +22,7 @@ from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from jinja2 import Environment
+from lanes import nightly_but
 from metastore_double import Relation, RememberedMetastore
 from projects import ROOT
 from small_project import plain_project
@@ -369,6 +370,7 @@ def test_a_condition_on_an_alias_that_is_called_as_the_catalog_is_stays_whole():
     assert without_catalog(text, "lake") == text.replace("lake.s.", "s.")
 
 
+@pytest.mark.nightly
 @needs_spark
 def test_a_reader_s_own_catalog_is_not_read_in_a_view(fresh, spark, seen):
     """A session may call a catalog as a schema is called, and put tables there."""
@@ -756,6 +758,7 @@ def test_what_stayed_has_a_status_of_its_own(level, no_dbt):
     ]
 
 
+@pytest.mark.nightly
 @needs_spark
 def test_stored_models_that_name_raw_tables_themselves_are_shown_to_nobody(
     fresh, load, seen, folder, printed
@@ -787,6 +790,7 @@ def test_stored_models_that_name_raw_tables_themselves_are_shown_to_nobody(
     assert seen() == {("one", 8), ("new", 8)}
 
 
+@pytest.mark.nightly
 @needs_spark
 def test_versions_have_folders_of_their_own(fresh, seen, folder, tmp_path):
     roots = f"{{{{ config(location_root='{tmp_path}') }}}}\n"
@@ -858,7 +862,7 @@ def test_a_run_that_reads_no_rows_has_a_schema_of_its_own(fresh, seen, spark):
 
 
 @needs_spark
-@pytest.mark.parametrize("kind", ["table", "view"])
+@pytest.mark.parametrize("kind", nightly_but(["table"], ["table", "view"]))
 def test_what_the_project_did_not_make_is_neither_replaced_nor_altered(
     spark, fresh, kind, request
 ):
@@ -889,6 +893,7 @@ def folders(spark) -> Path:
     return Path(location.removeprefix("file:"))
 
 
+@pytest.mark.nightly
 @needs_spark
 def test_a_folder_of_another_metastore_and_one_that_is_not_there_stop_a_run(
     spark, fresh, seen

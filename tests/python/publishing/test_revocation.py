@@ -18,7 +18,8 @@ from own_config import PRODUCTS, document_of
 from projects import ROOT, local_output
 from sample import EXPECTED
 
-pytestmark = pytest.mark.spark
+# Narrowing is proven by random worlds in test_narrowing.py.
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 SCHEMA, RAW = "revocation", "revocation_raw"
 REVOKED_AT = "2026-11-01 02:15:00"
 

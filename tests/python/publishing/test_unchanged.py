@@ -491,6 +491,7 @@ def adapter_of(spark) -> SimpleNamespace:
     return run.adapter
 
 
+@pytest.mark.nightly
 @needs_spark
 def test_a_query_may_vary_by_what_it_calls_and_no_word_of_sql_is_a_function(
     spark, asked
@@ -665,6 +666,7 @@ def test_a_version_stays_and_is_read_from_what_the_raw_tables_hold_now(spark, as
     assert {row.meaning for row in spark.table(STAGED).collect()} >= {"second"}
 
 
+@pytest.mark.nightly
 @needs_spark
 def test_what_somebody_has_altered_or_lost_is_put_right(spark, asked, tmp_path):
     of_now = version(spark)

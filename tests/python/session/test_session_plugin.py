@@ -719,6 +719,7 @@ def test_a_model_that_returns_nothing_is_told_by_its_file(tried):
 # Published views
 
 
+@pytest.mark.nightly
 @needs_spark
 def test_a_rebuild_keeps_two_versions_or_as_many_as_configured(spark, rebuild, table):
     for number in (2, 3, 4):
@@ -753,6 +754,7 @@ def test_a_failing_rebuild_leaves_the_old_rows_readable(rebuild, table):
     assert table("kept_one") == [(20,)]
 
 
+@pytest.mark.nightly
 @needs_spark
 def test_a_view_shows_what_its_parents_held_together_when_it_was_run(
     spark, dbt, tiny, rebuild, table, capfd
@@ -808,6 +810,7 @@ def test_what_a_reader_began_on_the_state_before_can_be_finished(spark, rebuild,
     assert table("kept") == [(43,)]
 
 
+@pytest.mark.nightly
 @needs_spark
 def test_a_view_of_what_was_never_published_is_told_so(spark, dbt, tiny, tried):
     spark.sql(f"drop view {SCHEMA}.kept")
