@@ -348,6 +348,7 @@ def test_T2_the_selector_holds_what_decides_access_and_its_parents(dbt, past, pa
     assert "users" in present
 
 
+@pytest.mark.nightly
 def test_T1_staging_alone_knows_the_moment(project, parsed, past_models, feeds):
     target = project / "target" / "now"
     models = compile_models(project, target, parsed, feeds=feeds)
@@ -403,6 +404,7 @@ def test_T3_the_oracle_counts_what_was_loaded_until_then_and_what_has_no_time():
     assert delivered_until(world(*later, *there), moment) == world(*there)
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_T1_a_delivery_counts_that_was_loaded_until_then_or_at_no_time(
     spark, past_models
@@ -496,6 +498,7 @@ def built_as_of(spark, built, dbt):
         spark.sql(f"drop schema {schema} cascade")
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_T2_nothing_outside_of_its_schemas_is_touched(built_as_of, spark):
     _, before, after = built_as_of
@@ -507,6 +510,7 @@ def test_T2_nothing_outside_of_its_schemas_is_touched(built_as_of, spark):
     assert spark.table(f"{PAST}.accepted_ids_of_sample").count()
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_T1_access_is_that_of_the_deliveries_until_then(built_as_of, spark):
     moment = datetime.fromisoformat(MOMENT)
@@ -521,6 +525,7 @@ def test_T1_access_is_that_of_the_deliveries_until_then(built_as_of, spark):
     assert access_of(frames) == expected_access(moment)
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_T1_the_summary_says_what_was_counted_and_what_has_no_load_time(built_as_of):
     printed, *_ = built_as_of
@@ -556,6 +561,7 @@ def test_T2_what_dbt_would_defer_is_refused(built_as_of, dbt, spark, project, tm
     assert metastore(spark) == before
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_T2_the_raw_tables_are_not_loaded(built_as_of, dbt, spark):
     before = metastore(spark)

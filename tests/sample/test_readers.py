@@ -955,12 +955,16 @@ def granted(
         assert result.success, result.exception
         PARSED[folder, given] = result.result
     manifest = PARSED[folder, given]
-    found = {
+    return selecting(manifest), manifest
+
+
+def selecting(manifest) -> dict[str, list[str]]:
+    """Return who may select from what."""
+    return {
         node.name: node.config.grants["select"]
         for node in manifest.nodes.values()
         if node.config.get("grants")
     }
-    return found, manifest
 
 
 def test_readers_are_granted_what_the_page_lists(dbt, product):
@@ -973,10 +977,12 @@ def test_readers_are_granted_what_the_page_lists(dbt, product):
     assert len(found) == 12
 
 
+@pytest.mark.nightly
 def test_an_empty_list_of_readers_leaves_what_was_granted(dbt, product):
     assert granted(dbt, product, readers=[])[0] == {}
 
 
+@pytest.mark.nightly
 def test_a_customer_grants_what_the_product_grants_and_its_own(dbt, product, project):
     products, _ = granted(dbt, product, readers=["r"])
     found, _ = granted(dbt, project, readers=["r"])
@@ -988,10 +994,11 @@ def test_a_customer_grants_what_the_product_grants_and_its_own(dbt, product, pro
     }
 
 
-def test_nothing_is_granted_unless_asked_for(dbt, project):
-    assert granted(dbt, project)[0] == {}
+def test_nothing_is_granted_unless_asked_for(parsed):
+    assert selecting(parsed) == {}
 
 
+@pytest.mark.nightly
 def test_with_the_readers_views_no_plain_dataset_is_granted(dbt, project):
     accounts = {"readers_views": True, "reader_accounts": ACCOUNTS}
     found, _ = granted(dbt, project, readers=["r"], **accounts)
@@ -1016,6 +1023,7 @@ def test_views_that_are_asked_for_too_late_to_take_the_grants_away_stop_dbt(
     assert "readers_views must stand in `--vars` beside `readers`" in said
 
 
+@pytest.mark.nightly
 def test_no_other_privilege_on_plain_datasets_is_beside_the_readers_views(
     dbt, product, tmp_path
 ):

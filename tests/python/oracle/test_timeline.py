@@ -611,6 +611,7 @@ def test_T4_a_tier_that_reads_past_staging_is_named_as_not_told(of_own):
     assert (found["tiers"], found["tiers_not_told"]) == ({}, ["own"])
 
 
+@pytest.mark.nightly
 def test_T4_the_sample_tells_its_own_tier_too(parts):
     assert list(parts["tiers"]) == [*TIERS, "reports"]
     assert parts["tiers_not_told"] == []
@@ -741,6 +742,7 @@ def test_T4_what_no_tier_is_about_is_not_told():
     assert types_not_told(asked[1:2], {}) == ["Project"]
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_T4_an_object_is_meant_by_its_type_and_id_or_by_its_name(spark, parts):
     none: World = {table: [] for table in TABLES}

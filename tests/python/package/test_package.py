@@ -18,6 +18,7 @@ from dbt.clients.jinja import get_rendered
 from dbt.context.providers import generate_runtime_model_context
 from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError
+from lanes import nightly_but
 from projects import ROOT
 
 from dbt_secure_spark.macros import replacing
@@ -124,7 +125,7 @@ def test_a_project_with_a_profile_and_a_schema_is_enough(customer):
 
 
 # Whatever refers to one of them, stops where none is there.
-@pytest.mark.parametrize("off", ["tests", "all"])
+@pytest.mark.parametrize("off", nightly_but(["tests"], ["tests", "all"]))
 def test_a_dataset_of_the_product_can_be_switched_off(off, customer):
     names = NINE if off == "all" else [off]
     document = "datasets:\n" + "".join(f"    {name}: false\n" for name in names)
@@ -527,6 +528,7 @@ def with_vars(customer):
 OF_ONE = {"secure_datasets": {"raw_schema": "for_one"}}
 
 
+@pytest.mark.nightly
 def test_variables_of_the_package_come_before_those_of_all_projects(with_vars):
     assert with_vars({**OF_ONE, "raw_schema": "for_all"}) == ("for_one", "")
 
@@ -540,13 +542,16 @@ def test_variables_are_set_for_all_projects_or_for_the_package(with_vars):
         assert "The variable summary is 'no'; it must be true or false." in said
 
 
+@pytest.mark.nightly
 def test_a_variable_of_the_package_that_is_spelled_wrongly_is_told(with_vars):
     wrong = {"raw_schema": "for_all", "secure_datasets": {"readers_view": True}}
     _, said = with_vars(wrong)
     assert "under vars of secure_datasets, which has the variable readers_views" in said
 
 
-@pytest.mark.parametrize("operation", ["check_vars", "publish_readers_objects"])
+@pytest.mark.parametrize(
+    "operation", nightly_but(["check_vars"], ["check_vars", "publish_readers_objects"])
+)
 def test_a_variable_that_is_spelled_wrongly_stops_with_a_sentence(
     customer, capsys, operation
 ):
@@ -615,6 +620,7 @@ def test_a_name_that_two_projects_have_stops_before_anything_is_built(
     assert project["on-run-start"][0] == "{{ secure_datasets.check_names() }}"
 
 
+@pytest.mark.nightly
 def test_what_is_said_of_all_models_stops_before_anything_is_built(
     product, dbt, tmp_path
 ):

@@ -29,7 +29,7 @@ from sqlglot import parse_one
 
 from secure_datasets.config import reference
 
-SEEDS = range(int(os.environ.get("POLICIES", "40")))
+SEEDS = range(int(os.environ.get("POLICIES", "15")))
 GOLDEN = ROOT / "tests/golden/predicates/spark.sql"
 # What is printed for the reader's id; each user's own takes its place.
 READER = "the_reader"

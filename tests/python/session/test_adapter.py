@@ -203,6 +203,7 @@ def test_package_and_adapter_are_of_one_version():
     assert settings["version"] == version
 
 
+@pytest.mark.nightly
 def test_a_root_project_s_own_hooks_run_before_those_of_the_package(customer, dbt):
     # At the end they still hold the run's lock.
     result = dbt("parse", "--quiet", folder=customer)
@@ -229,6 +230,7 @@ BESIDE = "secure_databricks"
 BUILDING = ("run", "build", "seed", "test", "docs generate", "run --no-populate-cache")
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("databricks")
 def test_beside_dbt_databricks_all_parses_and_nothing_is_sent_there(dbt, tmp_path):
     folder = copy_project(tmp_path / "project")
