@@ -149,16 +149,18 @@ where reason is not null
 
 {# The deliveries of raw tables in the common form; one query reads the raw tables that `_dated_texts` can read. #}
 {% macro _all_dated(names, columns, linking, order_type) -%}
-{%- set plain = [] -%}
+{%- set plain, readings = [], {} -%}
 {%- for name in names -%}
-    {% do plain.append(name) if not secure_datasets.feed_of(name) and not secure_datasets.raw_readings(name) %}
+    {#- Each question about types is a statement. -#}
+    {% do readings.update({name: secure_datasets.raw_readings(name)}) %}
+    {% do plain.append(name) if not secure_datasets.feed_of(name) and not readings[name] %}
 {%- endfor -%}
 {%- if plain %}
 {{ secure_datasets._dated_texts(plain, columns, order_type) }}
 {%- endif %}
 {%- for name in names if name not in plain %}
 {{ 'union all' if plain or not loop.first }}
-{{ secure_datasets._dated_in(name, columns, linking[name], order_type) }}
+{{ secure_datasets._dated_in(name, columns, linking[name], order_type, readings[name]) }}
 {%- endfor %}
 {%- endmacro %}
 
@@ -282,14 +284,15 @@ judged as (
     columns     the columns of all tables
     has         the columns of this table
     order_type  the SQL type of the sort keys
+    readings    how the columns are read by their types
     texts       a relation of texts from several tables, this one the first; none for its own raw table
     types       the columns of `texts` with types; none without `texts`
 #}
-{% macro _dated_in(name, columns, has, order_type, texts=none, types=none) -%}
+{% macro _dated_in(name, columns, has, order_type, readings, texts=none, types=none) -%}
 {%- set feed, table = secure_datasets.feed_of(name), secure_datasets.repository_tables()[name] -%}
 select
     {{ 'delivery.table_name' if texts else "'" ~ name ~ "' as table_name" }},
-    {{ 'delivery.as_delivered' if texts else secure_datasets.delivery_as_json(table, secure_datasets.raw_readings(name)) ~ ' as as_delivered' }},
+    {{ 'delivery.as_delivered' if texts else secure_datasets.delivery_as_json(table, readings) ~ ' as as_delivered' }},
     {{ secure_datasets.trimmed_text(secure_datasets.delivered_text('delivery.id', 'bigint')) }} as delivered_id,
     id,
     is_active,
@@ -303,7 +306,7 @@ select
     {{ secure_datasets._as_array(secure_datasets.recency_keys(feed), order_type) }} as recency,
     {{ secure_datasets._moment(feed, order_type) }} as moment
 from (
-    with {{ secure_datasets.read_deliveries(name, has + ['date_created', 'created_by'], texts, var('as_of', none), types) | indent(4) }}
+    with {{ secure_datasets.read_deliveries(name, has + ['date_created', 'created_by'], texts, var('as_of', none), types, readings) | indent(4) }}
 
     select * from dated
 ) as dated
@@ -337,7 +340,7 @@ from (
 ) as texts
 {%- endset -%}
 {% do types.update(table_name='string', as_delivered='string') %}
-{{ secure_datasets._dated_in(names[0], columns, columns | select('in', types) | list, order_type, texts, types) }}
+{{ secure_datasets._dated_in(names[0], columns, columns | select('in', types) | list, order_type, {}, texts, types) }}
 {%- endmacro %}
 
 

@@ -187,9 +187,11 @@ false
     The deliveries of a declared feed: the query described at the top.
 
     overlaps  true: renders, instead of deliveries, the periods that end after the next one begins
+    readings  how the columns are read by their types, if it is known already
 #}
-{% macro feed_query(name, feed, raw, overlaps=false) -%}
-{%- set table, readings = secure_datasets.repository_tables()[name], secure_datasets.raw_readings(name) -%}
+{% macro feed_query(name, feed, raw, overlaps=false, readings=none) -%}
+{%- set table = secure_datasets.repository_tables()[name] -%}
+{%- set readings = secure_datasets.raw_readings(name) if readings is none else readings -%}
 {%- set id_reading = readings.get('id') -%}
 {%- set read_id = secure_datasets.value_read('id' if id_reading else secure_datasets.delivered_text('id', 'bigint'), 'bigint', id_reading) -%}
 {%- set columns = table.columns | list + secure_datasets._columns_beside(feed) -%}

@@ -285,8 +285,10 @@ end
     The raw rows to read: the raw table itself, or the deliveries of its declared feed as a query
     in brackets. A `ref` to the sample's seed makes `dbt build` load it first; a past state reads what
     is already loaded.
+
+    readings  how the columns are read by their types, if it is known already
 #}
-{% macro raw_relation(name) -%}
+{% macro raw_relation(name, readings=none) -%}
 {%- if secure_datasets.reads_sample() -%}
 {%- if project_name != 'secure_datasets' and not var('loads_sample') -%}
 {{ exceptions.raise_compiler_error("raw_schema is '" ~ var('raw_schema') ~ "', where this project has no raw tables: name the schema of the replica, `vars: {raw_schema: ...}` in dbt_project.yml, or load the sample there, `loads_sample: true`.") }}
@@ -300,7 +302,7 @@ end
 {{ secure_datasets._no_rows_of(name) }}
 {%- elif feed -%}
 (
-{{ secure_datasets.feed_query(name, feed, secure_datasets._raw_rows(name, feed)) | indent(8, true) }}
+{{ secure_datasets.feed_query(name, feed, secure_datasets._raw_rows(name, feed), readings=readings) | indent(8, true) }}
     )
 {%- else -%}
 {{ source('repository', name) }}

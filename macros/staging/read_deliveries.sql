@@ -8,16 +8,18 @@
     rows     a relation of some raw rows; none for the raw table
     until    the moment until which deliveries were loaded; none for all
     types    the columns of a delivery with their types; none for the columns of the raw table
+    readings how the columns are read by their types, if it is known already
 #}
-{% macro read_deliveries(name, columns=[], rows=none, until=none, types=none) -%}
+{% macro read_deliveries(name, columns=[], rows=none, until=none, types=none, readings=none) -%}
 {%- set types = types or secure_datasets.repository_tables()[name].columns -%}
-{%- set feed, readings = secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
+{%- set feed = secure_datasets.feed_of(name) -%}
+{%- set readings = secure_datasets.raw_readings(name) if readings is none else readings -%}
 {%- set beside, deletes = secure_datasets.beside_deliveries(name), feed and feed.deletes -%}
 {%- set read_times = secure_datasets._times_read_once() -%}
 {%- set more = columns | reject('in', ['id', 'is_active'] + read_times) | list -%}
 source as (
 
-    select * from {{ rows or secure_datasets.raw_relation(name) }}
+    select * from {{ rows or secure_datasets.raw_relation(name, readings) }}
 
 ),
 

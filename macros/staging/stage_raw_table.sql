@@ -29,7 +29,7 @@
     {#- The rows depend on no clock: the view over them does. -#}
     {% do config(in_time='is_live') %}
 {%- endif -%}
-with {{ secure_datasets.read_deliveries(name, rows=history_of, until=var('as_of', none)) }},
+with {{ secure_datasets.read_deliveries(name, rows=history_of, until=var('as_of', none), readings=readings) }},
 {%- if table.object_type %}
 
 {{ secure_datasets._known_roles(table) }},

@@ -72,6 +72,7 @@ from dbt_secure_spark.settings import OF_THE_PAST, as_of_text, check_vars
 from dbt_secure_spark.settings_of_views import refuse_other_settings, set_for_views
 from dbt_secure_spark.submission import session_parameters
 from dbt_secure_spark.versions import (
+    CONTRACT,
     KEPT_VERSIONS,
     NAMED_VERSION,
     NOTHING,
@@ -1254,13 +1255,18 @@ def begin_switch(
 
 
 def properties_to_set(
-    adapter: SparkAdapter, definition: str, kept_versions: str, comment: str | None
+    adapter: SparkAdapter,
+    definition: str,
+    kept_versions: str,
+    comment: str | None,
+    contract: str | None = None,
 ) -> list[str]:
     """Return the properties of an existing view that its switch changes, as SQL.
 
     definition     the view's definition in the metastore
     kept_versions  the value that its property `kept_versions` must have
     comment        its description, as SQL text; None if it must have none
+    contract       the digest of `contract_of`, once the contract has been checked
     """
     fields = fields_of(definition)
     kept = KEPT_VERSIONS.search(fields.get("Table Properties", ""))
@@ -1271,7 +1277,18 @@ def properties_to_set(
     wanted = comment or sql_text("")
     if sql_text(fields.get("Comment", "")) != wanted:
         properties.append(f"'comment' = {wanted}")
+    if contract and not fits_contract(adapter, definition, contract):
+        properties.append(f"'contract' = '{contract}'")
     return properties
+
+
+def fits_contract(
+    adapter: SparkAdapter, definition: str | None, contract: str | None
+) -> bool:
+    """Return whether a view was checked against this contract: see `contract_of`."""
+    told = fields_of(definition or "").get("Table Properties", "")
+    noted = CONTRACT.search(told)
+    return noted is not None and noted[1] == contract
 
 
 def note_switch(adapter: SparkAdapter, relation: Any, query: str) -> None:

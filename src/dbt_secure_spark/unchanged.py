@@ -1,7 +1,9 @@
 """Decide whether a version can stay: nothing that its rows come from has changed.
 
 A version's property ``made_of`` holds a digest of its inputs and its number of rows. It
-is set only if no raw table was written to while the version was written.
+is set only if no raw table was written to while the version was written. A view's
+property ``contract`` holds a digest of what its columns come from: they are compared
+with its contract only once.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_secure_spark.functions import may_be_of_people
 from dbt_secure_spark.hidden_reads import LIBRARIES
@@ -34,6 +36,7 @@ from dbt_secure_spark.publishing import (
 from dbt_secure_spark.queries import (
     functions_of_people,
     queries_of_python,
+    reads_narrowed,
     relations_read,
     words_and_texts,
 )
@@ -43,6 +46,7 @@ from dbt_secure_spark.versions import (
     RawRead,
     began,
     encoded,
+    named_versions,
     raw_files,
     rows_of,
 )
@@ -384,6 +388,31 @@ def partition_columns(definition: list[tuple[Any, ...]]) -> list[str]:
     # Skip the list's two heading rows.
     left = names[names.index(PARTITIONS) + 2 :]
     return [*takewhile(lambda name: name and not name.startswith("#"), left)]
+
+
+def contract_of(
+    adapter: SparkAdapter, node: dict[str, Any], sql: str, query: str
+) -> str | None:
+    """Return a digest of all that decides whether a view fits its contract.
+
+    None if the columns may change while the digest stays. A version's never do.
+
+    sql    the view's query as dbt compiled it, which is held against the contract
+    query  the query that the view switches to, with versions
+    """
+    # A narrowed query reads former versions of the rows, and `sql` those of now.
+    if is_prepared(node) or reads_narrowed(query) or "${" in query:
+        return None
+    try:
+        read = relations_read(node["name"], query)
+        called = functions_of_people(node["name"], query)
+    except CompilationError as why:
+        logger.debug(str(why))
+        return None
+    is_fixed = set(read) <= set(named_versions(query))
+    if not is_fixed or any(may_be_of_people(adapter, *each) for each in called.items()):
+        return None
+    return _digest([sql, query, node["config"], node["columns"], engine_of(adapter)])
 
 
 def _digest(value: Any) -> str:

@@ -29,6 +29,7 @@ KEPT_VERSIONS = re.compile(r"kept_versions=([^,\]]*)")
 RAW_READS = re.compile(r"raw_reads=([^,\]]*)")
 RAW_FILES = re.compile(r"raw_files=([^,\]]*)")
 MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
+CONTRACT = re.compile(r"\bcontract=([0-9a-f]{64})\b")
 SUFFIX = "_versions"
 # In characters: older metastores store no longer property.
 LONGEST_COMMENT = 2_000

@@ -22,7 +22,7 @@ STATEMENTS = {
     "show_extended": r"show table extended in (\S+) like '(.*)'",
     "show_tables": r"show tables in (\S+)",
     "show_views": r"show views in (\S+)",
-    "create_view": r"create view (\S+)\.(\S+) tblproperties \((.*)\) as .*",
+    "create_view": r"create view (\S+)\.(\S+) tblproperties \((.*?)\) as (.*)",
     "alter": r"alter (?:view|table) (\S+)\.(\S+) set tblproperties \((.*)\)",
     "drop": r"drop (?:view|table) if exists (\S+)\.(\S+)",
     "describe_raw": r"describe table extended (\S+)",
@@ -153,8 +153,9 @@ class RememberedMetastore:
     def show_tables(self, schema):
         return [(schema, name) for place, name in self.relations if place == schema]
 
-    def create_view(self, schema, name, properties):
+    def create_view(self, schema, name, properties, query):
         self.relations[schema, name] = dict(PROPERTY.findall(properties))
+        self.texts[schema, name] = query
 
     def alter(self, schema, name, properties):
         if (schema, name) not in self.relations:

@@ -283,7 +283,7 @@ class Asked(Macros):
             " and reason <> 'not live'"
         )
 
-    def raw_relation(self, name: str) -> str:
+    def raw_relation(self, name: str, *_: Any) -> str:
         """Return a raw table; all are made when the first is read."""
         if not self.is_read:
             self.is_read = True

@@ -763,3 +763,31 @@ def test_each_raw_table_is_tested_for_moments_that_can_t_be_read():
 def test_an_empty_relation_stands_in_for_a_table_that_the_application_has_not(feeds):
     sandbox = FeedSandbox(feeds, absent_tables=[MEMBERS])
     assert sandbox.staged(MEMBERS) == []
+
+
+# What a query costs
+
+
+def with_questions(feed: dict | None) -> tuple[FeedSandbox, list[str]]:
+    """Return raw tables of a feed, and the tables whose types are asked for."""
+    sandbox, asked = FeedSandbox({MEMBERS: feed} if feed else {}), []
+    sandbox.deliver(MEMBERS, CHANGES | {"id": "bigint"}, [])
+    sandbox.macros.stand_in(
+        raw_readings=lambda name: asked.append(name) or sandbox.readings(name)
+    )
+    return sandbox, asked
+
+
+@pytest.mark.parametrize("feed", [None, LOG])
+def test_staging_asks_once_for_the_types_of_its_raw_table(feed):
+    sandbox, asked = with_questions(feed)
+    sandbox.sql(MEMBERS)
+    assert asked == [MEMBERS]
+
+
+@pytest.mark.parametrize("feed", [None, LOG])
+def test_what_does_not_count_asks_once_for_the_types_of_each_raw_table(feed):
+    sandbox, asked = with_questions(feed)
+    sandbox.macros.uncounted_deliveries_query()
+    assert MEMBERS in asked
+    assert sorted(asked) == sorted(set(asked))

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
 from small_project import plain_project
@@ -40,6 +41,14 @@ sources:
     schema: {RAW}
     tables: [name: rows, name: rows]
 """.replace("[name: rows, name: rows]", "[{name: rows}]"),
+    "models/_secured.yml": """
+models:
+  - name: secured
+    config: {contract: {enforced: true}}
+    columns:
+      - {name: name, data_type: string}
+      - {name: number, data_type: bigint}
+""",
 }
 VERSION = f"{SCHEMA}_versions.codes__v20260101000000_0123abcd"
 NEWER = VERSION.replace("20260101", "20260102")
@@ -667,6 +676,29 @@ def test_a_version_stays_and_is_read_from_what_the_raw_tables_hold_now(spark, as
 
 
 @pytest.mark.nightly
+@needs_spark
+def test_a_view_is_checked_against_its_contract_once(spark, asked, dbt, monkeypatch):
+    questions, ask = [], SecureSparkAdapter.get_column_schema_from_query
+    monkeypatch.setattr(
+        SecureSparkAdapter,
+        "get_column_schema_from_query",
+        lambda adapter, sql: questions.append(sql) or ask(adapter, sql),
+    )
+    asked("--full-refresh")
+    assert len(questions) == 2
+    asked()
+    assert len(questions) == 2
+    contract = asked.project / "models/_secured.yml"
+    whole = contract.read_text()
+    contract.write_text(whole.replace("bigint", "string"))
+    for _ in range(2):
+        assert not dbt("run", "--select", "secured", folder=asked.project).success
+    assert len(questions) == 6
+    contract.write_text(whole)
+    asked("--select", "secured")
+    assert len(questions) == 6
+
+
 @needs_spark
 def test_what_somebody_has_altered_or_lost_is_put_right(spark, asked, tmp_path):
     of_now = version(spark)

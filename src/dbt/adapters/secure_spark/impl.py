@@ -88,6 +88,8 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     check_file_formats = available(catalogs.check_file_formats)
     begin_switch = available(publishing.begin_switch)
     properties_to_set = available(publishing.properties_to_set)
+    contract_of = available(unchanged.contract_of)
+    fits_contract = available(publishing.fits_contract)
     note_switch = available(publishing.note_switch)
     set_for_views = available(settings_of_views.set_for_views)
     views_left_behind = available(left_behind.views_left_behind)

@@ -27,9 +27,10 @@
 describe table {{ relation }}
 {%- else -%}
 {%- set definition = adapter.definition_of(relation) -%}
-{%- if config.get('contract').enforced -%}
+{%- set contract = adapter.contract_of(model, sql, query) if config.get('contract').enforced else none -%}
+{%- if config.get('contract').enforced and not adapter.fits_contract(definition, contract) -%}
     {{ get_assert_columns_equivalent(sql) }}
 {%- endif %}
-{{ switch_view(relation, definition, query, kept=adapter.versions_before(definition)) }}
+{{ switch_view(relation, definition, query, kept=adapter.versions_before(definition), contract=contract) }}
 {%- endif -%}
 {%- endmacro %}

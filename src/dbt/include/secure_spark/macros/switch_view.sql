@@ -8,8 +8,9 @@
     definition  the metastore's description of the view; none if it does not exist
     query       the query
     kept        the versions that stay besides the versions in the query
+    contract    the digest of a contract that has been checked; none if the check has no digest
 #}
-{% macro switch_view(relation, definition, query, kept) %}
+{% macro switch_view(relation, definition, query, kept, contract=none) %}
     {%- set query = adapter.in_its_catalog(graph, query) -%}
     {%- set kept_versions = adapter.begin_switch(relation, query, kept) -%}
     {%- set comment = relation_comment() -%}
@@ -20,7 +21,7 @@
         ) %}
     {%- endif -%}
     {%- if definition -%}
-        {%- set properties = adapter.properties_to_set(definition, kept_versions, comment) -%}
+        {%- set properties = adapter.properties_to_set(definition, kept_versions, comment, contract) -%}
         {%- if properties -%}
             {% do run_query('alter view ' ~ relation ~ ' set tblproperties (' ~ properties | join(', ') ~ ')') %}
         {%- endif -%}
@@ -31,7 +32,7 @@ alter view {{ relation }} as
     {%- else -%}
 create view {{ relation }}
 {{ 'comment ' ~ comment if comment }}
-tblproperties ('kept_versions' = '{{ kept_versions }}')
+tblproperties ('kept_versions' = '{{ kept_versions }}'{{ ", 'contract' = '" ~ contract ~ "'" if contract }})
 as
 {{ query }}
     {%- endif -%}
