@@ -243,6 +243,7 @@ def test_dbt_stops_while_it_parses_at(parse, old, new, sentence):
     assert sentence in parse(old, new)
 
 
+@pytest.mark.nightly
 def test_dbt_stops_at_a_secure_dataset_that_has_no_entry(parse):
     file = parse.copy / "models/secure/vw_secure_dataset_reports.sql"
     file.write_text("{{ secure_datasets.secure_dataset('reports') }}\n")
@@ -251,6 +252,7 @@ def test_dbt_stops_at_a_secure_dataset_that_has_no_entry(parse):
     assert parse() is None
 
 
+@pytest.mark.nightly
 def test_a_mask_by_role_is_looked_at_by_a_data_test(parse, dbt):
     # The sample's masks say `except`, so that its data test has nothing to look at.
     sample = parse.copy / SAMPLE

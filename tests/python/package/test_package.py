@@ -147,6 +147,7 @@ def test_a_dataset_of_the_product_can_be_switched_off(off, customer):
         assert not any(SECURE + name + " " in text for name in names), node.node.name
 
 
+@pytest.mark.nightly
 def test_all_nine_together_leave_data_tests_that_check_nothing(customer):
     document = "datasets:\n" + "".join(f"    {name}: false\n" for name in NINE)
     result = customer.parse({CONFIG: config_macro(document)})
@@ -439,6 +440,7 @@ def test_a_config_that_is_new_is_never_ignored(customer):
     assert "is new: call dbt with --no-partial-parse, once" in str(result.exception)
 
 
+@pytest.mark.nightly
 def test_a_dataset_that_is_switched_on_again_is_never_missing(customer):
     assert customer.parse({CONFIG: config_macro("datasets: {tests: false}\n")}).success
     (customer.path / CONFIG).write_text(NOTHING)
@@ -450,6 +452,7 @@ def test_a_dataset_that_is_switched_on_again_is_never_missing(customer):
     )
 
 
+@pytest.mark.nightly
 def test_a_dataset_is_not_disabled_beside_the_config(customer):
     settings = customer.path / "dbt_project.yml"
     before = settings.read_text()
@@ -468,6 +471,7 @@ def test_a_dataset_is_not_disabled_beside_the_config(customer):
     )
 
 
+@pytest.mark.nightly
 def test_rows_that_are_written_are_checked_in_a_root_project(customer):
     document = "policies: [{role: Operations, resource: jobs, condition: job_id = 7}]\n"
     files = {
@@ -666,7 +670,7 @@ STOPPING = {
 }
 
 
-@pytest.mark.parametrize("name", STOPPING)
+@pytest.mark.parametrize("name", nightly_but(["grants of a whole folder"], STOPPING))
 def test_who_reads_secure_datasets_is_not_granted_what_they_are_made_of(
     product, dbt, tmp_path, name
 ):
@@ -767,18 +771,16 @@ DISPATCH = [{"macro_namespace": "dbt", "search_order": ["acme", "dbt"]}]
 
 @pytest.mark.parametrize(
     ("macro", "settings", "is_refused"),
-    [
-        ("{% macro run_name() %}nightly{% endmacro %}", {}, True),
-        pytest.param(OWN_VIEWS, {}, True, marks=pytest.mark.nightly),
-        pytest.param(OF_SPARK, {}, False, marks=pytest.mark.nightly),
-        (OF_SPARK, {"dispatch": DISPATCH}, True),
-        pytest.param(
-            "{% macro own() %}x{% endmacro %}",
-            {"dispatch": DISPATCH},
-            False,
-            marks=pytest.mark.nightly,
-        ),
-    ],
+    nightly_but(
+        [(OF_SPARK, {"dispatch": DISPATCH}, True)],
+        [
+            ("{% macro run_name() %}nightly{% endmacro %}", {}, True),
+            (OWN_VIEWS, {}, True),
+            (OF_SPARK, {}, False),
+            (OF_SPARK, {"dispatch": DISPATCH}, True),
+            ("{% macro own() %}x{% endmacro %}", {"dispatch": DISPATCH}, False),
+        ],
+    ),
 )
 def test_no_macro_of_a_root_project_publishes_in_the_place_of_the_adapter_s(
     product, dbt, tmp_path, macro, settings, is_refused
@@ -814,7 +816,7 @@ def test_a_customer_s_models_as_they_come_do_not_stop(customer):
     assert customer.operation("check_models", customer.parse(REPORTS).result) == ""
 
 
-@pytest.mark.parametrize("file_format", ["delta", "iceberg"])
+@pytest.mark.parametrize("file_format", nightly_but(["delta"], ["delta", "iceberg"]))
 def test_a_model_may_be_its_table_format_s_own_table(file_format, customer):
     setting = f"{{{{ config(materialized='table', file_format='{file_format}') }}}}\n"
     # A setting of a whole folder, as the page has it, says the same.
@@ -853,6 +855,7 @@ def test_what_is_private_to_the_product_is_refused_in_one_sentence(customer):
     ) in message
 
 
+@pytest.mark.nightly
 def test_the_selections_of_the_docs_work_in_a_root_project(customer):
     page = (ROOT / "docs/building-on-it-reference.md").read_text()
     (command,) = set(re.findall(r"^dbt build (--exclude .*)$", page, re.M))
@@ -891,6 +894,7 @@ def test_the_config_of_the_docs_is_one(customer):
     assert "vw_secure_dataset_event_history" not in names
 
 
+@pytest.mark.nightly
 def test_the_settings_of_the_docs_leave_no_seed_there_twice(customer):
     page = (ROOT / "docs/building-on-it-reference.md").read_text()
     (text,) = re.findall(r"^```yaml\n(seeds:.*?)^```$", page, re.M | re.S)
@@ -925,6 +929,7 @@ def test_the_settings_of_the_docs_leave_no_seed_there_twice(customer):
 EDITED = ("state:modified.body", "state:modified.configs")
 
 
+@pytest.mark.nightly
 def test_an_edit_of_the_projects_document_is_seen_by_state_modified(customer, tmp_path):
     assert customer.parse({}, writes_manifest=True).success
     shutil.copy(customer.path / "target/manifest.json", tmp_path)
@@ -952,6 +957,7 @@ def test_the_roles_of_a_root_projects_policies_are_looked_at(customer):
     assert "('Nobody bears it', cast(null as bigint), 'jobs')" in text
 
 
+@pytest.mark.nightly
 def test_the_config_of_a_package_between_is_read_where_dispatch_says_so(
     product, dbt, tmp_path
 ):

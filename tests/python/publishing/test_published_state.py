@@ -98,6 +98,7 @@ def write_for_ever(folder: Path, first: int) -> None:
         Disk(folder).write(STATE, text, "_published.json.a_run")
 
 
+@pytest.mark.nightly
 def test_a_kill_leaves_the_file_of_before_or_a_whole_one(tmp_path):
     """Whenever the process that writes it is killed: tried fifty times."""
     processes, last = multiprocessing.get_context("fork"), -1
