@@ -81,6 +81,23 @@ EXTRACTED = functions.names(
     w week weeks y year years yearofweek yr yrs
     """
 )
+# The units of differences, words before two moments.
+BETWEEN = functions.names(
+    """
+    day dayofyear hour microsecond millisecond minute month quarter second week year
+    """
+)
+WITH_UNIT = functions.names("date_diff datediff timestampdiff")
+# The units to which a day and a moment are cut, each with the place of the argument;
+# with another unit Spark gives null.
+OF_A_DAY = functions.names("year yyyy yy quarter month mm mon week")
+CUT = {
+    "trunc": (1, OF_A_DAY),
+    "date_trunc": (
+        0,
+        OF_A_DAY | functions.names("day dd hour minute second millisecond microsecond"),
+    ),
+}
 MOST_REPEATED = 10_000
 # The limit for the product of all repetition counts of an expression, as they may nest.
 MOST_TOGETHER = 1_000_000
@@ -93,7 +110,11 @@ ZONE_OFFSET = re.compile(r"[+-](0[0-9]|1[0-7]):[0-5][0-9]")
 # The letters of a format, each with its most repetitions; with more, functions fail.
 FORMAT = {"y": 6, "M": 4, "d": 2, "D": 3, "a": 1, "S": 9, **dict.fromkeys("HhKkms", 2)}
 BINARY_FORMATS = functions.names("base64 hex utf-8 utf8")
-FORMAT_OF_NUMBERS = re.compile(r"[09DG.,$SMI]+")
+# One sign of each kind, and no more digits than a decimal has.
+FORMAT_OF_NUMBERS = re.compile(
+    r"(?!.*S.*S|.*MI.*MI|(?:[^09]*[09]){39})"
+    r"(?:S|MI)?\$?(?:[09]+(?:[,G][09]+)*(?:[.D][09]*)?|[.D][09]+)(?:S|MI)?"
+)
 # A path of JSON with names and places.
 PATH = re.compile(r"\$(\.\w+|\[\d{1,6}\])*", re.ASCII)
 # A regular expression may consist of parts, each with a quantifier.
@@ -338,6 +359,14 @@ def _check_arguments(call: Call) -> None:
             "'{key}' has 'extract' of no unit that Spark knows: write 'extract(year"
             " from x)'"
         )
+    if name in CUT and len(call.arguments) == 2:
+        place, units = CUT[name]
+        unit = _text_of(call.arguments[place])
+        if unit is not None and unit.lower() not in units:
+            raise ExpressionProblem(
+                f"'{{key}}' has '{name}' to a unit of which Spark makes null: write one"
+                f" of {', '.join(sorted(units))}"
+            )
     if name == "named_struct" and None in map(_text_of, call.arguments[::2]):
         raise ExpressionProblem(
             "'{key}' has 'named_struct' with a name that is no constant text: write"
@@ -673,12 +702,30 @@ def _most(repeated: re.Match[str]) -> float:
     return int((repeated[3] or f",{repeated[2]}")[1:])
 
 
+# A type and a field of a schema, where one word stands for each nested type.
+TYPE = r"(?:decimal|dec|numeric)(?:\(\d+(?:,\d+)?\))?|[a-z]\w*"
+FIELD = rf"(?:\w+|`[^`]+`)[ :](?:{TYPE})"
+NESTED_TYPE = re.compile(
+    rf"array<(?:{TYPE})>|map<string,(?:{TYPE})>|struct<(?:{FIELD}(?:,{FIELD})*)?>",
+    re.ASCII,
+)
+SCHEMA = re.compile(rf"nested|{FIELD}(?:,{FIELD})*".replace("[ :]", " "), re.ASCII)
+
+
+def _has_form_of_schema(text: str) -> bool:
+    """Whether a text is a list of fields, or one type with others in it."""
+    left = re.sub(r"\s*([<>(),:])\s*", r"\1", " ".join(text.lower().split()))
+    while (shorter := NESTED_TYPE.sub("nested", left)) != left:
+        left = shorter
+    return SCHEMA.fullmatch(left) is not None
+
+
 def _is_schema(text: str) -> bool:
     """Whether a schema of JSON has only types that rules may cast to.
 
     The content of the column of damaged rows depends on a setting of the reader.
     """
-    if "_corrupt_record" in text.lower():
+    if "_corrupt_record" in text.lower() or not _has_form_of_schema(text):
         return False
     try:
         pieces = pieces_of(f"struct<{text}>")
@@ -967,6 +1014,8 @@ def _check_writing(text: str) -> None:
     for number, piece in enumerate(pieces):
         after = pieces[number + 1].raw if number + 1 < len(pieces) else ""
         word = piece.raw.lower() if piece.kind == "word" else ""
+        if word in WITH_UNIT and after == "(":
+            _check_unit(word, arguments.between_brackets(pieces, number + 1)[0])
         if word in POSTFIX and after != "(":
             raise ExpressionProblem(
                 f"'{{key}}' has '{word}' behind a value, where Spark has"
@@ -986,6 +1035,16 @@ def _check_writing(text: str) -> None:
             raise ExpressionProblem(
                 f"'{{key}}' has '{call.name}' with 'for' and without 'from'"
             )
+
+
+def _check_unit(name: str, given: list[list[Piece]]) -> None:
+    """Raise a problem at a difference in a unit that Spark does not have."""
+    unit = [(piece.kind, piece.raw.lower()) for piece in given[0]]
+    if len(given) == 3 and unit not in [[("word", each)] for each in BETWEEN]:
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}' with a unit that Spark has not: write one of"
+            f" {', '.join(sorted(BETWEEN))}, without quotes"
+        )
 
 
 def _check_patterns(tree: exp.Expression) -> None:

@@ -126,6 +126,19 @@ TAKEN_BY_SPARK = [
     "n > 12345678901234567890123456789012345678 and n > 1e37BD",
     "n > 0000000000000000000000000000000000000000000000000001.50",
     "s = '1e400' and s rlike '^[0-9]{400}$' and r.x = 128",
+    "d - q > interval '1' day and z - w < interval '2' days",
+    "cast(d - q as int) > 1",
+    "i like '1%' and d like '2026%' and x like 'a' and y like 't%'",
+    "datediff(year, d, q) = 1 and date_diff(DAYOFYEAR, z, w) = 1",
+    "timestampdiff(day, d, q) = 1",
+    "aggregate(v, 0D, (g, h) -> g + 1.5) = aggregate(v, 0L, (g, h) -> g div h)",
+    "aggregate(v, 0, (g, h) -> if(h > 1, abs(g - h), coalesce(g % h, g))) = 1",
+    "aggregate(v, cast(0 as decimal(38, 2)), (g, h) -> g + h) = 0.5",
+    "from_json(s, 'a int, `b c` decimal(10, 2), 1x struct<y:int,z array<int>>').a = 1",
+    "from_json(s, 'map<string, struct<>>') is null",
+    "from_json(s, 'array<int>') is null",
+    "try_to_number(s, 'S$9,999.99') = try_to_number(t, '.9MI')",
+    "try_to_number(s, '09G999D') = try_to_number(t, 'S9MI')",
 ]
 # What Spark refuses too, when the view is made.
 REFUSED_BY_SPARK = [
@@ -173,6 +186,26 @@ REFUSED_BY_SPARK = [
     ("b > 1e3L", "has the number 1e3L, which is no bigint"),
     ("i > 40000s", "has the number 40000s, which is no smallint"),
     ("b > 9223372036854775808L", "which is no bigint: write a smaller one, or"),
+    ("d - q > 30", "compares an interval with a number, which never fit: write 'dated"),
+    ("z - d = '1'", "compares an interval with a string, which never fit"),
+    ("(d - q) + 1 > d", "adds or subtracts what Spark does not: write 'datediff(x,"),
+    ("coalesce(z - w, 0) is null", "no common type: interval and number"),
+    ("cast(d - q as date) > d", "casts an interval to date, which Spark never does"),
+    ("hour(i) = 1 or minute(b) = 1", "has 'hour' of the type number, and Spark takes"),
+    ("a like 'x%'", "compares an array with a pattern, which only a text"),
+    ("m rlike 'x' or r ilike any ('x')", "compares a map with a pattern"),
+    ("datediff('day', d, q) = 1", "has 'datediff' with a unit that Spark has not"),
+    ("date_diff(days, d, q) = 1", "has 'date_diff' with a unit that Spark has not"),
+    ("timestampdiff(foo, d, q) = 1", "has 'timestampdiff' with a unit that Spark has"),
+    ("aggregate(v, 0, (g, h) -> g + 1.5) = 1", "starts with the type int and whose"),
+    ("aggregate(v, 0, (g, h) -> g / h) = 1", "whose steps give double, where Spark"),
+    ("aggregate(v, 0, (g, h) -> greatest(g, b)) = 1", "whose steps give bigint"),
+    ("aggregate(v, 0.5, (g, h) -> h) = 1", "the type decimal and whose steps give int"),
+    *((f"from_json(s, '{schema}') is null", "the second must be a schema")
+      for schema in ("", "int", "a int,", "a int b int", "a: int", "a struct<int>",
+                     "a array<int, int>", "map<int, int>", "a decimal(10,2,3)")),
+    *((f"try_to_number(s, '{form}') = 1", "the second must be a format of numbers")
+      for form in ("S9S", "9.9.9", ",9", "9,", "$", "9$", "$S9", "M9", "9" * 39)),
     # What other engines have.
     ("s -> 'a' = 'x'", "has '->' outside of a function: write 'get_json_object(x,"),
     ("s ->> 'a' = 'x'", "has '->' outside of a function"),
@@ -430,6 +463,9 @@ def test_R20_what_is_harmless_is_taken(call):
         ("map('a')", "can't be read as one SQL expression"),
         ("cast(s as date) < z", "reads a day made of a text or a number as a moment"),
         *REFUSED_BY_SPARK,
+        # Spark takes it, and gives null.
+        ("date_trunc('foo', z) is null", "has 'date_trunc' to a unit of which Spark"),
+        ("trunc(d, 'hour') is null", "has 'trunc' to a unit of which Spark makes null"),
         # Spark takes it, and the parser reads it as something else.
         ("substring(s, 1 for 3) > ''", "has 'substring' with 'for' and without 'from'"),
         ("hll_sketch_estimate(x)", "which a rule can't have: it can fail, or is made"),
