@@ -29,9 +29,10 @@ COLUMNS = {kind: f"k{number}" for number, kind in enumerate(KINDS)}
 CONSTANTS = {
     "a unit": "'year'", "a text": "'year'", "a time zone": "'UTC'",
     "a format": "'yyyy'",
-    "a format with names of days": "'yyyy'", "a charset": "'utf-8'",
+    "a format with SSS for parts of a second": "'yyyy'", "a charset": "'utf-8'",
     "a number of digits": "2", "a number of places": "1", "a number of months": "1",
-    "a count": "2", "a schema": "'a int'", "a path": "'$.a'", "a type": "'int'",
+    "a count": "2", "a schema without dates and times": "'a int'",
+    "a path": "'$.a'", "a type": "'int'",
     "letters and digits": "'a'", "one letter or null": "'X'",
     "a regular expression": "'(a)'", "a group of it": "1", "true or false": "true",
     "a text without \\ or a $ that is no group of it": "'x'",

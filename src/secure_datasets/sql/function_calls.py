@@ -216,6 +216,9 @@ def check(expression: Expression, is_condition: bool, is_measure: bool = False) 
     _check_patterns(expression.tree)
     _check_moments(expression.tree)
     _check_words(expression)
+    if is_measure:
+        # Its types are not known.
+        inference.check_json(expression.tree)
 
 
 def check_types(
@@ -234,6 +237,7 @@ def check_types(
     inference.check_kinds(tree)
     inference.check_intervals(tree)
     inference.check_bits(tree)
+    inference.check_json(tree)
     days.check(tree)
     arguments.check(expression, name, types)
     check_decimals(tree, types)
@@ -702,8 +706,12 @@ def _most(repeated: re.Match[str]) -> float:
     return int((repeated[3] or f",{repeated[2]}")[1:])
 
 
-# A type and a field of a schema, where one word stands for each nested type.
-TYPE = r"(?:decimal|dec|numeric)(?:\(\d+(?:,\d+)?\))?|[a-z]\w*"
+# A type and a field of a schema, where one word stands for each nested type. Dates and
+# times are read by the parser of the session, and with the older one some fail.
+TYPE = (
+    r"(?:decimal|dec|numeric)(?:\(\d+(?:,\d+)?\))?"
+    r"|(?!(?:date|timestamp\w*)(?!\w))[a-z]\w*"
+)
 FIELD = rf"(?:\w+|`[^`]+`)[ :](?:{TYPE})"
 NESTED_TYPE = re.compile(
     rf"array<(?:{TYPE})>|map<string,(?:{TYPE})>|struct<(?:{FIELD}(?:,{FIELD})*)?>",
@@ -739,9 +747,12 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a charset": _is_text(lambda text: text.lower() == "utf-8"),
     "a count": _is_number(0, MOST_REPEATED),
     "a format": _is_text(_is_format),
-    # Spark writes names of days, and reads none.
-    "a format with names of days": _is_text(
-        lambda text: _is_format(text, FORMAT | {"E": 4})
+    # Spark writes names of days, and reads none. Its older formatter, which a session
+    # may have, writes other parts of a second except for three letters.
+    "a format with SSS for parts of a second": _is_text(
+        lambda text: _is_format(
+            re.sub(r"(?<!S)SSS(?!S)", ".", text), FORMAT | {"E": 4, "S": 0}
+        )
     ),
     "a format of binary values": _is_text(lambda text: text.lower() in BINARY_FORMATS),
     "a format of numbers": _is_text(FORMAT_OF_NUMBERS.fullmatch),
@@ -753,7 +764,7 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a pattern of like": _is_text(is_pattern_of_like),
     "a place": _is_place,
     "a regular expression": _is_text(is_regular_expression),
-    "a schema": _is_text(_is_schema),
+    "a schema without dates and times": _is_text(_is_schema),
     "one letter or null": lambda argument: (
         [piece.raw.lower() for piece in argument] == ["null"]
         or _is_text(lambda text: len(text) == 1 and text < "\ud800")(argument)

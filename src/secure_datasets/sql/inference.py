@@ -515,6 +515,26 @@ def check_intervals(tree: exp.Expression) -> None:
                 )
 
 
+def check_json(tree: exp.Expression) -> None:
+    """Raise a problem at a struct that becomes JSON, or a type that is not known.
+
+    A setting of the reader's session decides whether its empty fields are written.
+    """
+    from sqlglot import exp
+
+    unknown = {exp.DataType.Type.UNKNOWN, exp.DataType.Type.STRUCT}
+    for node in tree.find_all(exp.JSONFormat):
+        made = node.this.type
+        parts = made.find_all(exp.DataType) if made is not None else ()
+        kinds = {part.this for part in parts} or unknown
+        if kinds & unknown and not isinstance(node.parent, exp.Dot):
+            raise ExpressionProblem(
+                "'{key}' has 'to_json' of a struct, or of a type that is not known: a"
+                " setting of the reader's session decides whether empty fields are"
+                " written; give it an array or a map"
+            )
+
+
 def check_mask(tree: exp.Expression, data_type: str) -> None:
     """Raise a problem at a mask whose type does not cast to the column's."""
     found, wanted = family(tree), written_family(data_type)

@@ -300,7 +300,7 @@ def test_R20_what_is_harmless_is_taken(call):
         ("aggregate(v, 'a', (g, h) -> concat_ws(g, s, s, s))", "can double"),
         ("extract(microsecond from z) = 1", "of no unit that Spark knows"),
         ("date_part('millisecond', z) = 1", "the first must be a unit, as a constant"),
-        ("from_json(s, t)", "the second must be a schema, as a constant"),
+        ("from_json(s, t)", "the second must be a schema without dates and times"),
         ("element_at(a, 0)", "the second must be a place, as a constant"),
         ("element_at(a, i)", "the second must be a place, as a constant"),
         ("try_element_at(a, i)", "the second must be a place, as a constant"),
@@ -350,8 +350,8 @@ def test_R20_what_is_harmless_is_taken(call):
         ("map(s, t)", "has 'map' with keys that can be null or be there twice"),
         ("map('a', s, 'a', t)", "has 'map' with keys that can be null or be there"),
         ("array_sort(v, (g, h) -> null)", "write 'sort_array'"),
-        ("date_format(z, s)", "must be a format with names of days"),
-        ("date_format(z, 'yyyyyyyyyyy')", "must be a format with names of days"),
+        ("date_format(z, s)", "must be a format with SSS for parts of a"),
+        ("date_format(z, 'yyyyyyyyyyy')", "must be a format with SSS for parts of a"),
         ("exists (select distinct on (t.x) t.x from t)", "has 'distinct on', which"),
         ("exists (select 1 from t for system_time as of '2026')",
          "reads a table as it was once"),
@@ -494,6 +494,67 @@ def test_R20_R22_a_rule_is_refused_that_can_fail_or_does_not_say(call, sentence)
 def test_R15_a_condition_depends_on_no_session_and_no_order(call, name):
     found = refusal(call)
     assert found is not None and f"has '{name}', which depends on the" in found
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        *((f"to_json({each}) = 'x'", "to_json' of a struct, or of a type that is not")
+          for each in ("r", "array(r)", "struct(s)", "map('a', r)", "unknown",
+                       "from_json(s, 'a int')", "(select max(t.x) from t)")),
+        ("exists (select 1 from t where to_json(t.x) = 'x')", "that is not known: a"),
+        ("exists(array(r), h -> to_json(h) = 'x')", "that is not known: a setting"),
+        *((f"from_json(s, '{schema}') is null", "be a schema without dates and times")
+          for schema in ("a date", "a timestamp", "a int, b timestamp_ntz", "map<string"
+                         ",date>", "array<struct<x: int, y: Timestamp_LTZ>>")),
+        *((f"date_format(z, '{form}') = '1'", "a format with SSS for parts of a second")
+          for form in ("S", "HH:mm:ss.SS", "SSSSSS", "yyyySSSS")),
+    ],
+)  # fmt: skip
+def test_R15_nothing_is_written_or_read_as_the_reader_s_session_says(call, sentence):
+    for is_condition in (True, False):
+        assert sentence in (refusal(call, is_condition) or "")
+
+
+@pytest.mark.spark
+def test_R15_what_a_rule_may_have_follows_no_setting_of_who_reads(spark):
+    """The view keeps the zone; its reader has another, and further settings."""
+    moments = ("1500-01-01 00:00:00.1", "2026-01-31 23:30:00.123456")
+    rows = ", ".join(f"(timestamp'{each}', date'{each[:10]}')" for each in moments)
+    calls = [
+        *(
+            "cast(z as string)",
+            "cast(array(z) as string)",
+            "cast(map('a', z) as string)",
+        ),
+        *("cast(named_struct('x', z) as string)", "to_json(array(z))", "date(z)"),
+        *("to_json(map('a', d))", "to_json(array(null, z))", "hour(z)", "concat(z, d)"),
+        *("date_format(z, 'yyyy-MM-dd HH:mm:ssSSS')", "array_join(array(z), ',')"),
+        *("from_json('{\"a\": \"2026-02-30\"}', 'a string').a", "date_format(z, 'D')"),
+    ]
+    for call in calls:
+        assert refusal(call, is_condition=False) is None
+    values = ", ".join(f"{call} as c{number}" for number, call in enumerate(calls))
+    from dbt_secure_spark.session import with_settings
+
+    with with_settings(spark, NOT_ANSI):
+        spark.sql(
+            f"create table moments_kept using parquet as select * from values {rows}"
+            " as t (z, d)"
+        )
+        spark.sql(f"create view view_kept as select {values} from moments_kept")
+    other = spark.newSession()
+    wanted = other.sql("select * from view_kept").collect()
+    for name, value in {
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+        "spark.sql.legacy.timeParserPolicy": "LEGACY",
+        "spark.sql.jsonGenerator.ignoreNullFields": "false",
+    }.items():
+        other.conf.set(name, value)
+    found = other.sql("select * from view_kept").collect()
+    spark.sql("drop view view_kept")
+    spark.sql("drop table moments_kept")
+    assert found == wanted
 
 
 @pytest.mark.parametrize("name", sorted(functions.FOREIGN))
