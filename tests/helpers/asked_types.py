@@ -52,11 +52,12 @@ REPEATED = {
     "array": 0, "arrays_zip": 0, "coalesce": 0, "concat": 0, "concat_ws": 1, "elt": 1,
     "greatest": 0, "hash": 0, "least": 0, "struct": 0, "xxhash64": 0,
 }  # fmt: skip
-# Functions that are no calls, or have special arguments.
+# Functions that are no calls, or have special arguments. Spark's analyzer by itself does
+# not end with the parts of a time of day.
 NO_CALLS = functions.names(
     """
-    and between case cast count div extract grouping grouping_id ilike in like not or
-    percentile_cont percentile_disc regexp rlike
+    and between case cast count div extract grouping grouping_id hour ilike in like
+    minute not or percentile_cont percentile_disc regexp rlike second
     """
 )
 # Functions with pairs of arguments.
@@ -139,7 +140,10 @@ class Function:
 
     def call(self, kinds: Sequence[str]) -> str:
         """Return a call with arguments of these kinds."""
-        written = [each[kind] for each, kind in zip(self.choices, kinds, strict=True)]
+        written = [
+            each.get(kind, next(iter(each.values())))
+            for each, kind in zip(self.choices, kinds, strict=True)
+        ]
         return f"{self.name}({', '.join(written)})"
 
     def taken(self, asked: Asked) -> set[tuple[str, ...]]:

@@ -46,16 +46,13 @@ START, STEP = 1, 2
 FIRST_IS = {
     name: families
     for families, called in {
-        ("array",): """
-            exists filter flatten forall get reduce slice sort_array transform zip_with
-        """,
-        ("map",): """
-            map_contains_key map_entries map_filter map_keys map_values map_zip_with
-            transform_values
-        """,
-        ("array", "map"): "element_at size try_element_at",
+        ("array",): "transform zip_with",
+        ("map",): "transform_values",
+        ("array", "map"): "try_element_at",
         ("array", "map", "struct"): "to_json",
-        ("date", "timestamp", "string"): "hour minute second",
+        ("date", "timestamp", "string"): """
+            hour minute second unix_date weekday weekofyear
+        """,
     }.items()
     for name in functions.names(called)
 }
@@ -215,6 +212,15 @@ def _check_arguments(
     table = argument_types.table().get(called, {})
     if not table:
         _check_first(called, made)
+    is_one = len(made) == 1 and made[0] is not None
+    if called in BY_A_FORMAT and is_one and inference.family(made[0]) == "string":
+        raise ExpressionProblem(
+            f"'{{key}}' has '{called}' of a text, by which values fail where a session"
+            " has the older parser: write 'unix_seconds(to_timestamp(x))'"
+        )
+    if called == "position" and len(arguments) == 1:
+        # It is `position(x in y)`.
+        return
     has_unit = called in WITH_UNIT and len(arguments) == NUMBER_WITH_UNIT
     if has_unit or any(each is not None and _holds_unasked(each) for each in made):
         return
@@ -246,11 +252,6 @@ def _check_first(called: str, made: Sequence[exp.Expression | None]) -> None:
     takes = FIRST_IS.get(called)
     if takes and found not in (None, "null", *takes):
         raise _not_taken(called, str(found), takes)
-    if called in BY_A_FORMAT and found == "string" and len(made) == 1:
-        raise ExpressionProblem(
-            f"'{{key}}' has '{called}' of a text, by which values fail where a session"
-            " has the older parser: write 'unix_seconds(to_timestamp(x))'"
-        )
     if called in WITHOUT_MAPS:
         for each in filter(None, made):
             if each.type is not None and _holds_map(each.type):
