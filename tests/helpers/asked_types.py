@@ -52,8 +52,8 @@ REPEATED = {
     "array": 0, "arrays_zip": 0, "coalesce": 0, "concat": 0, "concat_ws": 1, "elt": 1,
     "greatest": 0, "hash": 0, "least": 0, "struct": 0, "xxhash64": 0,
 }  # fmt: skip
-# Functions that are no calls, or have special arguments. Spark's analyzer by itself does
-# not end with the parts of a time of day.
+# Functions that are no calls, or have special arguments. Spark's analyzer by itself
+# does not end with the parts of a time of day.
 NO_CALLS = functions.names(
     """
     and between case cast count div extract grouping grouping_id hour ilike in like

@@ -106,6 +106,8 @@ MOST_PLACES = 1_000_000
 MOST_MONTHS = 12_000
 MOST_YEARS = 9999
 WHOLE = re.compile(r"[0-9]{1,9}")
+# Zones without a place in their name that Java has in each version.
+ZONES = ("UTC", "GMT", "CET", "EET", "MET", "WET")
 ZONE_OFFSET = re.compile(r"[+-](0[0-9]|1[0-7]):[0-5][0-9]")
 # The letters of a format, each with its most repetitions; with more, functions fail.
 FORMAT = {"y": 6, "M": 4, "d": 2, "D": 3, "a": 1, "S": 9, **dict.fromkeys("HhKkms", 2)}
@@ -118,7 +120,12 @@ FORMAT_OF_NUMBERS = re.compile(
 # A path of JSON with names and places.
 PATH = re.compile(r"\$(\.\w+|\[\d{1,6}\])*", re.ASCII)
 # A regular expression may consist of parts, each with a quantifier.
-LETTERS = r"\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|Nd?|P|S|Z)\}"
+LETTERS = (
+    r"\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|Nd?|P|S|Z|Lower|Upper|ASCII|Alpha|Digit|Alnum"
+    r"|Punct|Graph|Print|Blank|Cntrl|XDigit|Space)\}"
+)
+# A hyphen behind a class of letters, where it stands for itself, not for a range.
+HYPHEN = re.compile(r"(\\[dDwWsS]|\\[pP]\{\w+\})-(?!-)|\\.", re.DOTALL)
 PART = re.compile(
     rf"\\[dDwWsSbBntrf]|{LETTERS}"
     rf"|\[\^?(?:\\[dDwWsSntrf]|{LETTERS}|(?!&&)[^\[\]\\])+\]"
@@ -627,7 +634,7 @@ def _zones() -> frozenset[str]:
 
 def _is_zone(text: str) -> bool:
     is_offset = ZONE_OFFSET.fullmatch(text) is not None
-    return text == "UTC" or is_offset or ("/" in text and text in _zones())
+    return text in ZONES or is_offset or ("/" in text and text in _zones())
 
 
 def _is_format(text: str, allowed: Mapping[str, int] = FORMAT) -> bool:
@@ -690,7 +697,8 @@ def is_regular_expression(text: str) -> bool:
     if len(depths) > 1:
         return False
     try:
-        # Python does not know the properties of letters.
+        # Python does not know the properties of letters, and wants that hyphen escaped.
+        body = HYPHEN.sub(lambda m: rf"{m[1]}\-" if m[1] else m[0], body)
         re.compile(re.sub(r"\\[pP]\{\w+\}", r"\\w", body))
     except (re.error, OverflowError, RecursionError):
         return False
@@ -1115,9 +1123,8 @@ def _check_moments(tree: exp.Expression) -> None:
         unit = unit.strip().removesuffix("s")
         most = MOST_UNITS.get(unit, 10**6) if unit in UNITS else 0
         is_bounded = re.fullmatch(r"-?[0-9]{1,7}", amount) and abs(int(amount)) <= most
-        is_added = isinstance(
-            node.parent, exp.Add | exp.Sub | exp.Predicate | exp.Paren
-        )
+        adding = exp.Add | exp.SafeAdd | exp.SafeSubtract | exp.Sub
+        is_added = isinstance(node.parent, adding | exp.Predicate | exp.Paren)
         if not is_bounded or not is_added:
             raise ExpressionProblem(
                 "'{key}' has an interval that can lead out of the calendar, where it"

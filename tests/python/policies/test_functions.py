@@ -322,6 +322,14 @@ def test_R20_what_is_harmless_is_taken(call):
         ("s rlike '(?:ab)+'", "repeats no group without end"),
         ("s rlike '((a|b)+){2}'", "repeats no group without end"),
         ("s rlike '([0-9]-){1,4000}'", "repeats no group without end"),
+        # A range that ends before it begins, to Java too.
+        *((f"s rlike '{each}'", "has 'rlike' with a pattern on which it can fail")
+          for each in (r"[\\\\w-a]", "[z-a]", r"[a-\\w]", r"[\\w--\\d]", r"\\p{Nope}",
+                       r"[\\w-&&a]")),
+        ("try_add(cast(s as timestamp), interval '1' day) + interval '1' day > z",
+         "moves a moment made of a text or a number"),
+        ("try_add(z, interval '99999' years) > z", "that can lead out of the calendar"),
+        ("from_utc_timestamp(z, 'EST')", "must be a time zone, as a constant"),
         ("s rlike '[[a]'", "has 'rlike' with a pattern on which it can fail"),
         ("s rlike 'a{,3}'", "has 'rlike' with a pattern on which it can fail"),
         ("s rlike '(?P<x>a)'", "has 'rlike' with a pattern on which it can fail"),
@@ -634,7 +642,8 @@ OF_DAYS = [
 ]
 MADE_DAYS = (
     *("cast(t as date)", "to_date(t)", "t::date", "date_add(d, j)", "(d - j)"),
-    *("date_from_unix_date(j)", "coalesce(null, cast(t as date))"),
+    *("date_from_unix_date(j)", "coalesce(null, cast(t as date))", "try_add(d, j)"),
+    "try_add(cast(t as date), interval '1' day)",
 )
 
 
