@@ -29,9 +29,10 @@ COLUMNS = {kind: f"k{number}" for number, kind in enumerate(KINDS)}
 CONSTANTS = {
     "a unit": "'year'", "a text": "'year'", "a time zone": "'UTC'",
     "a format": "'yyyy'",
-    "a format with names of days": "'yyyy'", "a charset": "'utf-8'",
+    "a format with SSS for parts of a second": "'yyyy'", "a charset": "'utf-8'",
     "a number of digits": "2", "a number of places": "1", "a number of months": "1",
-    "a count": "2", "a schema": "'a int'", "a path": "'$.a'", "a type": "'int'",
+    "a count": "2", "a schema without dates and times": "'a int'",
+    "a path": "'$.a'", "a type": "'int'",
     "letters and digits": "'a'", "one letter or null": "'X'",
     "a regular expression": "'(a)'", "a group of it": "1", "true or false": "true",
     "a text without \\ or a $ that is no group of it": "'x'",
@@ -51,11 +52,12 @@ REPEATED = {
     "array": 0, "arrays_zip": 0, "coalesce": 0, "concat": 0, "concat_ws": 1, "elt": 1,
     "greatest": 0, "hash": 0, "least": 0, "struct": 0, "xxhash64": 0,
 }  # fmt: skip
-# Functions that are no calls, or have special arguments.
+# Functions that are no calls, or have special arguments. Spark's analyzer by itself
+# does not end with the parts of a time of day.
 NO_CALLS = functions.names(
     """
-    and between case cast count div extract grouping grouping_id ilike in like not or
-    percentile_cont percentile_disc regexp rlike
+    and between case cast count div extract grouping grouping_id hour ilike in like
+    minute not or percentile_cont percentile_disc regexp rlike second
     """
 )
 # Functions with pairs of arguments.
@@ -138,7 +140,10 @@ class Function:
 
     def call(self, kinds: Sequence[str]) -> str:
         """Return a call with arguments of these kinds."""
-        written = [each[kind] for each, kind in zip(self.choices, kinds, strict=True)]
+        written = [
+            each.get(kind, next(iter(each.values())))
+            for each, kind in zip(self.choices, kinds, strict=True)
+        ]
         return f"{self.name}({', '.join(written)})"
 
     def taken(self, asked: Asked) -> set[tuple[str, ...]]:

@@ -740,6 +740,21 @@ MISTAKES = {
         "condition: 'luhn_check(job_name, 1)'",
         f"{AUDITORS}: 'condition' has 'luhn_check' with 2 arguments, and Spark takes 1",
     ),
+    "a condition asks for a unit that Spark lacks": (
+        "condition: job_name is not null",
+        "condition: \"datediff('day', job_name, job_name) > 30\"",
+        f"{AUDITORS}: 'condition' has 'datediff' with a unit that Spark has not: write",
+    ),
+    "a subquery has more columns than are compared": (
+        "condition: job_name is not null",
+        "condition: 'job_name in (select t.id, t.name from teams as t)'",
+        f"{AUDITORS}: 'condition' has a subquery of 2 columns where Spark wants 1",
+    ),
+    "a condition compares a time between two days with a number": (
+        "condition: job_name is not null",
+        "condition: date'2026-02-01' - date'2026-01-01' > 30",
+        f"{AUDITORS}: 'condition' compares an interval with a number, which never fit",
+    ),
     "a condition is written for another engine": (
         "condition: job_name is not null",
         "condition: job_name at time zone 'UTC' is not null",

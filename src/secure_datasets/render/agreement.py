@@ -358,6 +358,12 @@ def _check_form(
         raise refuse("count of several")
     if isinstance(node, exp.SetOperation) and node.args.get("by_name"):
         raise refuse("union by name")
+    if isinstance(node, exp.Join):
+        # Which columns are compared, and of which types, the text does not say.
+        if node.args.get("using") or node.method:
+            raise refuse("a join by the names of columns")
+        if node.kind.upper() in ("SEMI", "ANTI"):
+            raise refuse(f"a {node.kind.lower()} join")
     has_power = isinstance(node, exp.Literal) and "e" in node.this.lower()
     if has_power and not node.is_string and not is_double(node.this):
         raise refuse(f"{node.this}, which is no double")

@@ -59,6 +59,12 @@ CLOCKS = {
 }
 # NaN is neither equal to itself nor greater than a number there, as it is in Spark.
 BY_IEEE = ("bigquery", "trino")
+# Whole numbers are bigints there, and longer ones can't be read.
+WITHOUT_LONG_NUMBERS = ("bigquery", "trino")
+# A number with a point is a double in BigQuery, which keeps so many digits; its
+# decimals have fewer digits than Spark's.
+DIGITS_OF_DOUBLE = 15
+MOST_BEFORE_POINT, MOST_BEHIND_POINT = 29, 9
 USUAL_FORMATS = ("yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss")
 
 
@@ -429,8 +435,8 @@ def _translate(
             is_function = isinstance(node, exp.Func)
             name = expressions.function_name(node) if is_function else node.key
             raise _refuse(dialect, name)
-        if isinstance(node, exp.Literal) and node.is_string and "\0" in node.this:
-            raise _refuse(dialect, "a text with the character 0")
+        if isinstance(node, exp.Literal):
+            _check_literal(node, dialect)
     agreement.check(holder, types, lambda name: _refuse(dialect, name))
     if dialect in BY_IEEE:
         agreement.check_doubles(holder, types, lambda name: _refuse(dialect, name))
@@ -445,6 +451,21 @@ def _translate(
     if dialect == "postgres":
         for node in list(holder.find_all(*ordering)):
             _order_bytes(node, types)
+
+
+def _check_literal(node: exp.Expression, dialect: str) -> None:
+    """Refuse a constant that the engine can't read, or not as exactly as Spark."""
+    text = node.this
+    if node.is_string:
+        if "\0" in text:
+            raise _refuse(dialect, "a text with the character 0")
+        return
+    is_long = text.isdigit() and int(text) >= 2**63
+    if dialect == "bigquery" and not text.isdigit():
+        digits = text.lower().partition("e")[0].replace(".", "").strip("0")
+        is_long = len(digits) > DIGITS_OF_DOUBLE
+    if is_long and dialect in WITHOUT_LONG_NUMBERS:
+        raise _refuse(dialect, f"the number {text}")
 
 
 def _like(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
@@ -556,6 +577,11 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
             scale = int(wanted.rstrip(")").partition(",")[2] or 0)
             is_sure = is_sure and "e" not in constant[1].lower()
             is_sure = is_sure and len(behind) <= scale
+    decimal = agreement.DECIMAL_TYPE.fullmatch(wanted)
+    if dialect == "bigquery" and decimal:
+        digits, behind = int(decimal[1] or 10), int(decimal[2] or 0)
+        is_sure = is_sure and digits - behind <= MOST_BEFORE_POINT
+        is_sure = is_sure and behind <= MOST_BEHIND_POINT
     if not is_sure:
         raise _refuse(dialect, f"try_cast({wanted})")
     node.replace(exp.Cast(this=node.this.copy(), to=node.to.copy()))

@@ -46,15 +46,13 @@ START, STEP = 1, 2
 FIRST_IS = {
     name: families
     for families, called in {
-        ("array",): """
-            exists filter flatten forall get reduce slice sort_array transform zip_with
-        """,
-        ("map",): """
-            map_contains_key map_entries map_filter map_keys map_values map_zip_with
-            transform_values
-        """,
-        ("array", "map"): "element_at size try_element_at",
+        ("array",): "transform zip_with",
+        ("map",): "transform_values",
+        ("array", "map"): "try_element_at",
         ("array", "map", "struct"): "to_json",
+        ("date", "timestamp", "string"): """
+            hour minute second unix_date weekday weekofyear
+        """,
     }.items()
     for name in functions.names(called)
 }
@@ -86,8 +84,9 @@ OF_CONSTANTS = functions.names("date_add date_sub dateadd")
 # Names of families within lists and maps.
 INNER = {"number": "int"}
 ARROW = re.compile(r"\s*(?:\(([^()]*)\)|(`?\w+`?))\s*->(.*)", re.DOTALL)
-# Whole numbers: in a combination, the longest type counts.
+# In a combination of numbers, the largest type counts.
 WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+NUMBERS = (*WHOLE, "DECIMAL", "DOUBLE")
 
 
 def check(expression: Expression, name: str | None, types: Mapping[str, str]) -> None:
@@ -213,6 +212,15 @@ def _check_arguments(
     table = argument_types.table().get(called, {})
     if not table:
         _check_first(called, made)
+    is_one = len(made) == 1 and made[0] is not None
+    if called in BY_A_FORMAT and is_one and inference.family(made[0]) == "string":
+        raise ExpressionProblem(
+            f"'{{key}}' has '{called}' of a text, by which values fail where a session"
+            " has the older parser: write 'unix_seconds(to_timestamp(x))'"
+        )
+    if called == "position" and len(arguments) == 1:
+        # It is `position(x in y)`.
+        return
     has_unit = called in WITH_UNIT and len(arguments) == NUMBER_WITH_UNIT
     if has_unit or any(each is not None and _holds_unasked(each) for each in made):
         return
@@ -244,11 +252,6 @@ def _check_first(called: str, made: Sequence[exp.Expression | None]) -> None:
     takes = FIRST_IS.get(called)
     if takes and found not in (None, "null", *takes):
         raise _not_taken(called, str(found), takes)
-    if called in BY_A_FORMAT and found == "string" and len(made) == 1:
-        raise ExpressionProblem(
-            f"'{{key}}' has '{called}' of a text, by which values fail where a session"
-            " has the older parser: write 'unix_seconds(to_timestamp(x))'"
-        )
     if called in WITHOUT_MAPS:
         for each in filter(None, made):
             if each.type is not None and _holds_map(each.type):
@@ -334,7 +337,7 @@ def kinds_of(tree: exp.Expression) -> frozenset[str] | None:
     found, part = inference.family(tree), tree.unnest()
     if found in ("number", "timestamp"):
         is_sure = isinstance(part, exp.Column | exp.Cast) and part.type is not None
-        size = part.type.sql("spark").partition("(")[0] if is_sure else _whole(part)
+        size = part.type.sql("spark").partition("(")[0] if is_sure else _size(part)
         return SIZES.get(size or "", GROUPS[found])
     if found in ("array", "map"):
         kind = _kind_of_nested(tree)
@@ -360,7 +363,8 @@ def _given(
     made    the arguments before it
     """
     if called in STEPS:
-        start = _type(made[START]) if len(made) > START else None
+        first = made[START] if len(made) > START else None
+        start = (_size(first) if first is not None else None) or _type(first)
         return [start, *_parts(made[0])] if number == STEP else [start]
     if called == "zip_with":
         return [part for each in made for part in (_parts(each) or [None])]
@@ -408,7 +412,7 @@ def _check_step(
     first, then = inference.family(start), inference.family(step)
     if {first, then} & {None, "null"}:
         return
-    kinds = _whole(start), _whole(step)
+    kinds = _size(start), _size(step)
     if first == then and (None in kinds or kinds[0] == kinds[1]):
         return
     told = first, then
@@ -420,24 +424,45 @@ def _check_step(
     )
 
 
-def _whole(tree: exp.Expression) -> str | None:
-    """Return the type of a whole number, if it is certain."""
+def _size(tree: exp.Expression) -> str | None:
+    """Return the type of a number without its digits, if it is certain."""
     from sqlglot import exp
 
     tree = tree.unnest()
-    if isinstance(tree, exp.Literal):
-        if tree.is_string or not tree.this.isdigit():
-            return None
+    if isinstance(tree, exp.Literal) and not tree.is_string:
+        if not tree.this.isdigit():
+            return "DOUBLE" if "e" in tree.this.lower() else "DECIMAL"
         number = int(tree.this)
-        return "INT" if number < 2**31 else "BIGINT" if number < 2**63 else None
-    if isinstance(tree, exp.Neg):
-        return _whole(tree.this)
-    if isinstance(tree, exp.Add | exp.Sub | exp.Mul):
-        found = [_whole(tree.left), _whole(tree.right)]
-        if None in found:
-            return None
-        return max(map(str, found), key=WHOLE.index)
+        sizes = {"INT": 31, "BIGINT": 63, "DECIMAL": 126}
+        return next((n for n, bits in sizes.items() if number < 2**bits), None)
+    if isinstance(tree, exp.Neg | exp.Abs):
+        return _size(tree.this)
+    if isinstance(tree, exp.IntDiv):
+        return "BIGINT"
     if isinstance(tree, exp.Column | exp.Cast) and tree.type is not None:
-        written = tree.type.sql("spark")
-        return written if written in WHOLE else None
-    return None
+        written = tree.type.sql("spark").partition("(")[0]
+        return written if written in NUMBERS else None
+    found = [_size(each) for each in _combined(tree)]
+    if None in found or not found:
+        return None
+    largest = max(map(str, found), key=NUMBERS.index)
+    # A quotient of whole numbers is none.
+    is_quotient = isinstance(tree, exp.Div) and largest in WHOLE
+    return "DOUBLE" if is_quotient else largest
+
+
+def _combined(tree: exp.Expression) -> list[exp.Expression]:
+    """Return the values whose types make the type of a combination."""
+    from sqlglot import exp
+
+    if isinstance(tree, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod):
+        return [tree.left, tree.right]
+    if isinstance(tree, exp.Coalesce | exp.Greatest | exp.Least):
+        return [tree.this, *tree.expressions]
+    values: list[exp.Expression | None] = []
+    if isinstance(tree, exp.Case):
+        values = [each.args["true"] for each in tree.args["ifs"]]
+        values.append(tree.args.get("default"))
+    elif isinstance(tree, exp.If):
+        values = [tree.args["true"], tree.args.get("false")]
+    return [each for each in values if each and not isinstance(each, exp.Null)]

@@ -148,7 +148,10 @@ def _is_made_moment(node: exp.Expression) -> bool:
         return _is_made_moment(node.this)
     if isinstance(node, exp.Anonymous) and node.name.lower() in MAKES_MOMENTS:
         return any(constant(part) is None for part in node.expressions)
-    return any(map(_is_made_moment, _chosen(node)))
+    inner = _chosen(node)
+    if isinstance(node, exp.SafeAdd | exp.SafeSubtract):
+        inner = [node.this, node.expression]
+    return any(map(_is_made_moment, inner))
 
 
 def _chosen(node: exp.Expression) -> list[exp.Expression]:
@@ -172,11 +175,13 @@ def _is_made(node: exp.Expression) -> bool:
         if is_day and found not in (None, "null", *MOMENTS):
             return constant(node.this) is None
         inner = [node.this] if is_day and found == "date" else []
-    elif isinstance(node, exp.TsOrDsAdd | exp.Add | exp.Sub):
+    elif isinstance(
+        node, exp.TsOrDsAdd | exp.Add | exp.Sub | exp.SafeAdd | exp.SafeSubtract
+    ):
         added = node.expression
-        is_number = family(added) == "number" or family(node.this) == "number"
-        is_day = isinstance(node, exp.TsOrDsAdd) or family(node) == "date"
-        if is_day and is_number and not _is_small(added):
+        kinds = {family(node.this), family(added)}
+        is_day = isinstance(node, exp.TsOrDsAdd) or "date" in kinds
+        if is_day and "number" in kinds and not _is_small(added):
             return True
         inner = [node.this, added]
     elif isinstance(node, exp.DateFromUnixDate):

@@ -1014,9 +1014,17 @@ def _check_order(order: exp.Expression, query: exp.Expression, what: str) -> Non
 
 
 def _check_values(tree: exp.Expression) -> None:
-    """Raise a problem at a scalar subquery that may return several rows: it fails."""
+    """Raise a problem at a scalar subquery that may return several rows: it fails.
+
+    Spark refuses several columns of it, and other columns behind `in` than before it.
+    """
     from sqlglot import exp
 
+    for node in tree.find_all(exp.In):
+        before = node.this.unnest()
+        if node.args.get("query") and not isinstance(before, exp.Struct):
+            is_row = isinstance(before, exp.Tuple)
+            _check_columns(node, len(before.expressions) if is_row else 1)
     others = (exp.From, exp.Join, exp.In, exp.Exists, exp.SetOperation, exp.Subquery)
     for found in tree.find_all(exp.Subquery):
         place: exp.Expression = found
@@ -1024,12 +1032,27 @@ def _check_values(tree: exp.Expression) -> None:
             place = place.parent
         is_value = not isinstance(place.parent, others)
         is_value |= isinstance(place.parent, exp.In) and place.arg_key != "query"
+        if is_value:
+            _check_columns(found, 1)
         if is_value and not _has_one_row(found.unnest()):
             raise ExpressionProblem(
                 "'{key}' has a subquery as a value that can have several rows, where it"
                 " fails: select one 'max(...)' or 'min(...)', or write 'in (select"
                 " ...)' or 'exists (select ...)'"
             )
+
+
+def _check_columns(place: exp.Expression, wanted: int) -> None:
+    """Raise a problem at a query with another number of columns; `*` may be any."""
+    from sqlglot import exp
+
+    query = place.args["query"] if isinstance(place, exp.In) else place
+    selects = query.unnest().selects
+    if len(selects) != wanted and not any(each.is_star for each in selects):
+        raise ExpressionProblem(
+            f"'{{key}}' has a subquery of {len(selects)} columns where Spark wants"
+            f" {wanted}: select as many as are compared"
+        )
 
 
 def _has_one_row(query: exp.Expression) -> bool:

@@ -81,6 +81,23 @@ EXTRACTED = functions.names(
     w week weeks y year years yearofweek yr yrs
     """
 )
+# The units of differences, words before two moments.
+BETWEEN = functions.names(
+    """
+    day dayofyear hour microsecond millisecond minute month quarter second week year
+    """
+)
+WITH_UNIT = functions.names("date_diff datediff timestampdiff")
+# The units to which a day and a moment are cut, each with the place of the argument;
+# with another unit Spark gives null.
+OF_A_DAY = functions.names("year yyyy yy quarter month mm mon week")
+CUT = {
+    "trunc": (1, OF_A_DAY),
+    "date_trunc": (
+        0,
+        OF_A_DAY | functions.names("day dd hour minute second millisecond microsecond"),
+    ),
+}
 MOST_REPEATED = 10_000
 # The limit for the product of all repetition counts of an expression, as they may nest.
 MOST_TOGETHER = 1_000_000
@@ -89,15 +106,26 @@ MOST_PLACES = 1_000_000
 MOST_MONTHS = 12_000
 MOST_YEARS = 9999
 WHOLE = re.compile(r"[0-9]{1,9}")
+# Zones without a place in their name that Java has in each version.
+ZONES = ("UTC", "GMT", "CET", "EET", "MET", "WET")
 ZONE_OFFSET = re.compile(r"[+-](0[0-9]|1[0-7]):[0-5][0-9]")
 # The letters of a format, each with its most repetitions; with more, functions fail.
 FORMAT = {"y": 6, "M": 4, "d": 2, "D": 3, "a": 1, "S": 9, **dict.fromkeys("HhKkms", 2)}
 BINARY_FORMATS = functions.names("base64 hex utf-8 utf8")
-FORMAT_OF_NUMBERS = re.compile(r"[09DG.,$SMI]+")
+# One sign of each kind, and no more digits than a decimal has.
+FORMAT_OF_NUMBERS = re.compile(
+    r"(?!.*S.*S|.*MI.*MI|(?:[^09]*[09]){39})"
+    r"(?:S|MI)?\$?(?:[09]+(?:[,G][09]+)*(?:[.D][09]*)?|[.D][09]+)(?:S|MI)?"
+)
 # A path of JSON with names and places.
 PATH = re.compile(r"\$(\.\w+|\[\d{1,6}\])*", re.ASCII)
 # A regular expression may consist of parts, each with a quantifier.
-LETTERS = r"\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|Nd?|P|S|Z)\}"
+LETTERS = (
+    r"\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|Nd?|P|S|Z|Lower|Upper|ASCII|Alpha|Digit|Alnum"
+    r"|Punct|Graph|Print|Blank|Cntrl|XDigit|Space)\}"
+)
+# A hyphen behind a class of letters, where it stands for itself, not for a range.
+HYPHEN = re.compile(r"(\\[dDwWsS]|\\[pP]\{\w+\})-(?!-)|\\.", re.DOTALL)
 PART = re.compile(
     rf"\\[dDwWsSbBntrf]|{LETTERS}"
     rf"|\[\^?(?:\\[dDwWsSntrf]|{LETTERS}|(?!&&)[^\[\]\\])+\]"
@@ -195,6 +223,9 @@ def check(expression: Expression, is_condition: bool, is_measure: bool = False) 
     _check_patterns(expression.tree)
     _check_moments(expression.tree)
     _check_words(expression)
+    if is_measure:
+        # Its types are not known.
+        inference.check_json(expression.tree)
 
 
 def check_types(
@@ -213,6 +244,7 @@ def check_types(
     inference.check_kinds(tree)
     inference.check_intervals(tree)
     inference.check_bits(tree)
+    inference.check_json(tree)
     days.check(tree)
     arguments.check(expression, name, types)
     check_decimals(tree, types)
@@ -338,6 +370,14 @@ def _check_arguments(call: Call) -> None:
             "'{key}' has 'extract' of no unit that Spark knows: write 'extract(year"
             " from x)'"
         )
+    if name in CUT and len(call.arguments) == 2:
+        place, units = CUT[name]
+        unit = _text_of(call.arguments[place])
+        if unit is not None and unit.lower() not in units:
+            raise ExpressionProblem(
+                f"'{{key}}' has '{name}' to a unit of which Spark makes null: write one"
+                f" of {', '.join(sorted(units))}"
+            )
     if name == "named_struct" and None in map(_text_of, call.arguments[::2]):
         raise ExpressionProblem(
             "'{key}' has 'named_struct' with a name that is no constant text: write"
@@ -594,7 +634,7 @@ def _zones() -> frozenset[str]:
 
 def _is_zone(text: str) -> bool:
     is_offset = ZONE_OFFSET.fullmatch(text) is not None
-    return text == "UTC" or is_offset or ("/" in text and text in _zones())
+    return text in ZONES or is_offset or ("/" in text and text in _zones())
 
 
 def _is_format(text: str, allowed: Mapping[str, int] = FORMAT) -> bool:
@@ -657,7 +697,8 @@ def is_regular_expression(text: str) -> bool:
     if len(depths) > 1:
         return False
     try:
-        # Python does not know the properties of letters.
+        # Python does not know the properties of letters, and wants that hyphen escaped.
+        body = HYPHEN.sub(lambda m: rf"{m[1]}\-" if m[1] else m[0], body)
         re.compile(re.sub(r"\\[pP]\{\w+\}", r"\\w", body))
     except (re.error, OverflowError, RecursionError):
         return False
@@ -673,12 +714,34 @@ def _most(repeated: re.Match[str]) -> float:
     return int((repeated[3] or f",{repeated[2]}")[1:])
 
 
+# A type and a field of a schema, where one word stands for each nested type. Dates and
+# times are read by the parser of the session, and with the older one some fail.
+TYPE = (
+    r"(?:decimal|dec|numeric)(?:\(\d+(?:,\d+)?\))?"
+    r"|(?!(?:date|timestamp\w*)(?!\w))[a-z]\w*"
+)
+FIELD = rf"(?:\w+|`[^`]+`)[ :](?:{TYPE})"
+NESTED_TYPE = re.compile(
+    rf"array<(?:{TYPE})>|map<string,(?:{TYPE})>|struct<(?:{FIELD}(?:,{FIELD})*)?>",
+    re.ASCII,
+)
+SCHEMA = re.compile(rf"nested|{FIELD}(?:,{FIELD})*".replace("[ :]", " "), re.ASCII)
+
+
+def _has_form_of_schema(text: str) -> bool:
+    """Whether a text is a list of fields, or one type with others in it."""
+    left = re.sub(r"\s*([<>(),:])\s*", r"\1", " ".join(text.lower().split()))
+    while (shorter := NESTED_TYPE.sub("nested", left)) != left:
+        left = shorter
+    return SCHEMA.fullmatch(left) is not None
+
+
 def _is_schema(text: str) -> bool:
     """Whether a schema of JSON has only types that rules may cast to.
 
     The content of the column of damaged rows depends on a setting of the reader.
     """
-    if "_corrupt_record" in text.lower():
+    if "_corrupt_record" in text.lower() or not _has_form_of_schema(text):
         return False
     try:
         pieces = pieces_of(f"struct<{text}>")
@@ -692,9 +755,12 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a charset": _is_text(lambda text: text.lower() == "utf-8"),
     "a count": _is_number(0, MOST_REPEATED),
     "a format": _is_text(_is_format),
-    # Spark writes names of days, and reads none.
-    "a format with names of days": _is_text(
-        lambda text: _is_format(text, FORMAT | {"E": 4})
+    # Spark writes names of days, and reads none. Its older formatter, which a session
+    # may have, writes other parts of a second except for three letters.
+    "a format with SSS for parts of a second": _is_text(
+        lambda text: _is_format(
+            re.sub(r"(?<!S)SSS(?!S)", ".", text), FORMAT | {"E": 4, "S": 0}
+        )
     ),
     "a format of binary values": _is_text(lambda text: text.lower() in BINARY_FORMATS),
     "a format of numbers": _is_text(FORMAT_OF_NUMBERS.fullmatch),
@@ -706,7 +772,7 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a pattern of like": _is_text(is_pattern_of_like),
     "a place": _is_place,
     "a regular expression": _is_text(is_regular_expression),
-    "a schema": _is_text(_is_schema),
+    "a schema without dates and times": _is_text(_is_schema),
     "one letter or null": lambda argument: (
         [piece.raw.lower() for piece in argument] == ["null"]
         or _is_text(lambda text: len(text) == 1 and text < "\ud800")(argument)
@@ -967,6 +1033,8 @@ def _check_writing(text: str) -> None:
     for number, piece in enumerate(pieces):
         after = pieces[number + 1].raw if number + 1 < len(pieces) else ""
         word = piece.raw.lower() if piece.kind == "word" else ""
+        if word in WITH_UNIT and after == "(":
+            _check_unit(word, arguments.between_brackets(pieces, number + 1)[0])
         if word in POSTFIX and after != "(":
             raise ExpressionProblem(
                 f"'{{key}}' has '{word}' behind a value, where Spark has"
@@ -986,6 +1054,16 @@ def _check_writing(text: str) -> None:
             raise ExpressionProblem(
                 f"'{{key}}' has '{call.name}' with 'for' and without 'from'"
             )
+
+
+def _check_unit(name: str, given: list[list[Piece]]) -> None:
+    """Raise a problem at a difference in a unit that Spark does not have."""
+    unit = [(piece.kind, piece.raw.lower()) for piece in given[0]]
+    if len(given) == 3 and unit not in [[("word", each)] for each in BETWEEN]:
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}' with a unit that Spark has not: write one of"
+            f" {', '.join(sorted(BETWEEN))}, without quotes"
+        )
 
 
 def _check_patterns(tree: exp.Expression) -> None:
@@ -1045,9 +1123,8 @@ def _check_moments(tree: exp.Expression) -> None:
         unit = unit.strip().removesuffix("s")
         most = MOST_UNITS.get(unit, 10**6) if unit in UNITS else 0
         is_bounded = re.fullmatch(r"-?[0-9]{1,7}", amount) and abs(int(amount)) <= most
-        is_added = isinstance(
-            node.parent, exp.Add | exp.Sub | exp.Predicate | exp.Paren
-        )
+        adding = exp.Add | exp.SafeAdd | exp.SafeSubtract | exp.Sub
+        is_added = isinstance(node.parent, adding | exp.Predicate | exp.Paren)
         if not is_bounded or not is_added:
             raise ExpressionProblem(
                 "'{key}' has an interval that can lead out of the calendar, where it"

@@ -193,13 +193,13 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "convert_timezone": {0: "a time zone", 1: "a time zone"},
     "date_part": {0: "a unit"},
     "datepart": {0: "a unit"},
-    "date_format": {1: "a format with names of days"},
+    "date_format": {1: "a format with SSS for parts of a second"},
     # The parser makes a name of the unit, whatever it is.
     "date_trunc": {0: "a text"},
     "encode": {1: "a charset"},
     "floor": {1: "a number of places"},
     "format_number": {1: "a number of digits"},
-    "from_json": {1: "a schema", 2: "nothing"},
+    "from_json": {1: "a schema without dates and times", 2: "nothing"},
     "from_unixtime": {1: "a format"},
     "from_utc_timestamp": {1: "a time zone"},
     # With a different path, Spark before version 4 fails.

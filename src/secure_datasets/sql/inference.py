@@ -29,13 +29,14 @@ CASTS: Mapping[str, frozenset[str]] = {
     "boolean": frozenset({"number"}),
     "date": frozenset({"timestamp"}),
     "timestamp": frozenset({"date", "number"}),
+    "interval": frozenset({"number"}),
 }
 MOMENTS = frozenset({"date", "timestamp"})
 NESTED = frozenset({"array", "map", "struct"})
 
 
 def _a(family: str | None) -> str:
-    return f"{'an' if family == 'array' else 'a'} {family}"
+    return f"{'an' if family in ('array', 'interval') else 'a'} {family}"
 
 
 def annotated(
@@ -108,8 +109,10 @@ def family(node: exp.Expression) -> str | None:
         return family(node.this)
     if isinstance(node, exp.Add | exp.Sub):
         kinds = {family(node.left), family(node.right)}
+        if isinstance(node, exp.Sub) and kinds <= MOMENTS:
+            return "interval"
         if kinds & (MOMENTS | {None, "interval"}):
-            # Days between days are an interval, and a day some days later is a day.
+            # A day some days later is a day.
             is_later = kinds in ({"date", "number"}, {"timestamp", "interval"})
             return (kinds & MOMENTS).pop() if is_later else None
     found = node.type
@@ -312,11 +315,15 @@ def check_comparisons(tree: exp.Expression) -> None:
                     " it is never true"
                 )
             never = bool(pair & NESTED) or (
-                bool(pair & MOMENTS) and bool(pair & {"number", "boolean"})
+                bool(pair & {*MOMENTS, "interval"})
+                and bool(pair & {"number", "boolean"})
             )
+            never = never or pair == {"interval", "string"}
             if never:
+                is_days = pair == {"interval", "number"}
                 raise ExpressionProblem(
                     f"'{{key}}' compares {_a(left)} with {_a(right)}, which never fit"
+                    + (": write 'datediff(x, y)' for days" if is_days else "")
                 )
 
 
@@ -389,6 +396,12 @@ def check_kinds(tree: exp.Expression) -> None:
             _check_cast(node)
         elif isinstance(node, exp.Add | exp.Sub):
             _check_sum(node)
+        elif isinstance(node, exp.Like | exp.ILike | exp.RegexpLike):
+            if (found := family(node.this)) in NESTED:
+                raise ExpressionProblem(
+                    f"'{{key}}' compares {_a(found)} with a pattern, which only a text"
+                    " can be compared with"
+                )
         elif isinstance(node, exp.Case):
             values = [each.args["true"] for each in node.args["ifs"]]
             _check_together([*values, node.args.get("default")], "case")
@@ -435,7 +448,7 @@ def _check_cast(node: exp.Cast) -> None:
         fits |= {wanted} if found in takes else set()
     if wanted not in fits and (found, wanted) not in unknown:
         raise ExpressionProblem(
-            f"'{{key}}' casts a {found} to {written}, which Spark never does"
+            f"'{{key}}' casts {_a(found)} to {written}, which Spark never does"
         )
 
 
@@ -455,6 +468,8 @@ def _check_sum(node: exp.Add | exp.Sub) -> None:
         advice = ": write 'date_add(x, cast(n as int))'"
     elif kinds == {"timestamp", "number"}:
         advice = ": write '... + interval ...' with a constant"
+    elif kinds == {"interval", "number"}:
+        advice = ": write 'datediff(x, y)' for days"
     elif not ("boolean" in kinds and "number" in kinds):
         return
     raise ExpressionProblem(f"'{{key}}' adds or subtracts what Spark does not{advice}")
@@ -493,11 +508,31 @@ def check_intervals(tree: exp.Expression) -> None:
                 family(part.left),
                 family(part.right),
             }
-            if is_between and family(part) is None:
+            if is_between and family(part) in (None, "interval"):
                 raise ExpressionProblem(
                     "'{key}' works with the time between two moments, which fails on"
                     " some: write 'datediff' or 'unix_seconds'"
                 )
+
+
+def check_json(tree: exp.Expression) -> None:
+    """Raise a problem at a struct that becomes JSON, or a type that is not known.
+
+    A setting of the reader's session decides whether its empty fields are written.
+    """
+    from sqlglot import exp
+
+    unknown = {exp.DataType.Type.UNKNOWN, exp.DataType.Type.STRUCT}
+    for node in tree.find_all(exp.JSONFormat):
+        made = node.this.type
+        parts = made.find_all(exp.DataType) if made is not None else ()
+        kinds = {part.this for part in parts} or unknown
+        if kinds & unknown and not isinstance(node.parent, exp.Dot):
+            raise ExpressionProblem(
+                "'{key}' has 'to_json' of a struct, or of a type that is not known: a"
+                " setting of the reader's session decides whether empty fields are"
+                " written; give it an array or a map"
+            )
 
 
 def check_mask(tree: exp.Expression, data_type: str) -> None:

@@ -126,6 +126,22 @@ TAKEN_BY_SPARK = [
     "n > 12345678901234567890123456789012345678 and n > 1e37BD",
     "n > 0000000000000000000000000000000000000000000000000001.50",
     "s = '1e400' and s rlike '^[0-9]{400}$' and r.x = 128",
+    "d - q > interval '1' day and z - w < interval '2' days",
+    "cast(d - q as int) > 1",
+    "position('a' in s) = 1 and substr(s from 2) = trim(leading from s)",
+    "overlay(s placing 'x' from 2) = 'x' and nullif(d, '2026-01-01') is null",
+    "year(cast(s as date)) = 1 and mask(s, null) = 'x' and right(i, 2) = '1'",
+    "i like '1%' and d like '2026%' and x like 'a' and y like 't%'",
+    "datediff(year, d, q) = 1 and date_diff(DAYOFYEAR, z, w) = 1",
+    "timestampdiff(day, d, q) = 1",
+    "aggregate(v, 0D, (g, h) -> g + 1.5) = aggregate(v, 0L, (g, h) -> g div h)",
+    "aggregate(v, 0, (g, h) -> if(h > 1, abs(g - h), coalesce(g % h, g))) = 1",
+    "aggregate(v, cast(0 as decimal(38, 2)), (g, h) -> g + h) = 0.5",
+    "from_json(s, 'a int, `b c` decimal(10, 2), 1x struct<y:int,z array<int>>').a = 1",
+    "from_json(s, 'map<string, struct<>>') is null",
+    "from_json(s, 'array<int>') is null",
+    "try_to_number(s, 'S$9,999.99') = try_to_number(t, '.9MI')",
+    "try_to_number(s, '09G999D') = try_to_number(t, 'S9MI')",
 ]
 # What Spark refuses too, when the view is made.
 REFUSED_BY_SPARK = [
@@ -149,7 +165,7 @@ REFUSED_BY_SPARK = [
     ("exists(a, h -> size(h) > 1)", "has 'size' of the type string, and Spark"),
     ("array_contains(s, 'a')", "Spark takes array there: write 'contains(x, y)'"),
     ("array_union(a, s) is null", "of the type string, and Spark takes array"),
-    ("map_keys(a) is null", "'map_keys' of the type array, and Spark takes map"),
+    ("map_keys(a) is null", "'map_keys' of the type array<string>, and Spark takes"),
     ("abs(a) is null", "has 'abs' of the type array<string>, and Spark takes"),
     ("concat(a, m) is null", "has 'concat' of the type map<string>, and Spark takes"),
     ("concat(s, a) = 'x'", "has 'concat' of string and array<string>, which"),
@@ -173,6 +189,33 @@ REFUSED_BY_SPARK = [
     ("b > 1e3L", "has the number 1e3L, which is no bigint"),
     ("i > 40000s", "has the number 40000s, which is no smallint"),
     ("b > 9223372036854775808L", "which is no bigint: write a smaller one, or"),
+    ("d - q > 30", "compares an interval with a number, which never fit: write 'dated"),
+    ("z - d = '1'", "compares an interval with a string, which never fit"),
+    ("(d - q) + 1 > d", "adds or subtracts what Spark does not: write 'datediff(x,"),
+    ("coalesce(z - w, 0) is null", "no common type: interval and number"),
+    ("cast(d - q as date) > d", "casts an interval to date, which Spark never does"),
+    ("year(b) = 2026", "has 'year' of the type bigint, and Spark takes date or string"),
+    ("nullif(d, 1) is null", "has 'nullif' of date and int, which Spark does not take"),
+    ("mask(i) = 'x'", "has 'mask' of the type int, and Spark takes string there"),
+    ("months_between(i, d) > 1", "has 'months_between' of the type int, and Spark"),
+    ("round(d, 1) = 1", "has 'round' of the type date, and Spark takes number or"),
+    ("right(a, 1) = 'x'", "has 'right' of the type array<string>, and Spark takes"),
+    ("weekday(i) = 1", "has 'weekday' of the type number, and Spark takes date"),
+    ("hour(i) = 1 or minute(b) = 1", "has 'hour' of the type number, and Spark takes"),
+    ("a like 'x%'", "compares an array with a pattern, which only a text"),
+    ("m rlike 'x' or r ilike any ('x')", "compares a map with a pattern"),
+    ("datediff('day', d, q) = 1", "has 'datediff' with a unit that Spark has not"),
+    ("date_diff(days, d, q) = 1", "has 'date_diff' with a unit that Spark has not"),
+    ("timestampdiff(foo, d, q) = 1", "has 'timestampdiff' with a unit that Spark has"),
+    ("aggregate(v, 0, (g, h) -> g + 1.5) = 1", "starts with the type int and whose"),
+    ("aggregate(v, 0, (g, h) -> g / h) = 1", "whose steps give double, where Spark"),
+    ("aggregate(v, 0, (g, h) -> greatest(g, b)) = 1", "whose steps give bigint"),
+    ("aggregate(v, 0.5, (g, h) -> h) = 1", "the type decimal and whose steps give int"),
+    *((f"from_json(s, '{schema}') is null", "the second must be a schema")
+      for schema in ("", "int", "a int,", "a int b int", "a: int", "a struct<int>",
+                     "a array<int, int>", "map<int, int>", "a decimal(10,2,3)")),
+    *((f"try_to_number(s, '{form}') = 1", "the second must be a format of numbers")
+      for form in ("S9S", "9.9.9", ",9", "9,", "$", "9$", "$S9", "M9", "9" * 39)),
     # What other engines have.
     ("s -> 'a' = 'x'", "has '->' outside of a function: write 'get_json_object(x,"),
     ("s ->> 'a' = 'x'", "has '->' outside of a function"),
@@ -267,7 +310,7 @@ def test_R20_what_is_harmless_is_taken(call):
         ("aggregate(v, 'a', (g, h) -> concat_ws(g, s, s, s))", "can double"),
         ("extract(microsecond from z) = 1", "of no unit that Spark knows"),
         ("date_part('millisecond', z) = 1", "the first must be a unit, as a constant"),
-        ("from_json(s, t)", "the second must be a schema, as a constant"),
+        ("from_json(s, t)", "the second must be a schema without dates and times"),
         ("element_at(a, 0)", "the second must be a place, as a constant"),
         ("element_at(a, i)", "the second must be a place, as a constant"),
         ("try_element_at(a, i)", "the second must be a place, as a constant"),
@@ -279,6 +322,14 @@ def test_R20_what_is_harmless_is_taken(call):
         ("s rlike '(?:ab)+'", "repeats no group without end"),
         ("s rlike '((a|b)+){2}'", "repeats no group without end"),
         ("s rlike '([0-9]-){1,4000}'", "repeats no group without end"),
+        # A range that ends before it begins, to Java too.
+        *((f"s rlike '{each}'", "has 'rlike' with a pattern on which it can fail")
+          for each in (r"[\\\\w-a]", "[z-a]", r"[a-\\w]", r"[\\w--\\d]", r"\\p{Nope}",
+                       r"[\\w-&&a]")),
+        ("try_add(cast(s as timestamp), interval '1' day) + interval '1' day > z",
+         "moves a moment made of a text or a number"),
+        ("try_add(z, interval '99999' years) > z", "that can lead out of the calendar"),
+        ("from_utc_timestamp(z, 'EST')", "must be a time zone, as a constant"),
         ("s rlike '[[a]'", "has 'rlike' with a pattern on which it can fail"),
         ("s rlike 'a{,3}'", "has 'rlike' with a pattern on which it can fail"),
         ("s rlike '(?P<x>a)'", "has 'rlike' with a pattern on which it can fail"),
@@ -317,8 +368,8 @@ def test_R20_what_is_harmless_is_taken(call):
         ("map(s, t)", "has 'map' with keys that can be null or be there twice"),
         ("map('a', s, 'a', t)", "has 'map' with keys that can be null or be there"),
         ("array_sort(v, (g, h) -> null)", "write 'sort_array'"),
-        ("date_format(z, s)", "must be a format with names of days"),
-        ("date_format(z, 'yyyyyyyyyyy')", "must be a format with names of days"),
+        ("date_format(z, s)", "must be a format with SSS for parts of a"),
+        ("date_format(z, 'yyyyyyyyyyy')", "must be a format with SSS for parts of a"),
         ("exists (select distinct on (t.x) t.x from t)", "has 'distinct on', which"),
         ("exists (select 1 from t for system_time as of '2026')",
          "reads a table as it was once"),
@@ -430,6 +481,9 @@ def test_R20_what_is_harmless_is_taken(call):
         ("map('a')", "can't be read as one SQL expression"),
         ("cast(s as date) < z", "reads a day made of a text or a number as a moment"),
         *REFUSED_BY_SPARK,
+        # Spark takes it, and gives null.
+        ("date_trunc('foo', z) is null", "has 'date_trunc' to a unit of which Spark"),
+        ("trunc(d, 'hour') is null", "has 'trunc' to a unit of which Spark makes null"),
         # Spark takes it, and the parser reads it as something else.
         ("substring(s, 1 for 3) > ''", "has 'substring' with 'for' and without 'from'"),
         ("hll_sketch_estimate(x)", "which a rule can't have: it can fail, or is made"),
@@ -458,6 +512,67 @@ def test_R20_R22_a_rule_is_refused_that_can_fail_or_does_not_say(call, sentence)
 def test_R15_a_condition_depends_on_no_session_and_no_order(call, name):
     found = refusal(call)
     assert found is not None and f"has '{name}', which depends on the" in found
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        *((f"to_json({each}) = 'x'", "to_json' of a struct, or of a type that is not")
+          for each in ("r", "array(r)", "struct(s)", "map('a', r)", "unknown",
+                       "from_json(s, 'a int')", "(select max(t.x) from t)")),
+        ("exists (select 1 from t where to_json(t.x) = 'x')", "that is not known: a"),
+        ("exists(array(r), h -> to_json(h) = 'x')", "that is not known: a setting"),
+        *((f"from_json(s, '{schema}') is null", "be a schema without dates and times")
+          for schema in ("a date", "a timestamp", "a int, b timestamp_ntz", "map<string"
+                         ",date>", "array<struct<x: int, y: Timestamp_LTZ>>")),
+        *((f"date_format(z, '{form}') = '1'", "a format with SSS for parts of a second")
+          for form in ("S", "HH:mm:ss.SS", "SSSSSS", "yyyySSSS")),
+    ],
+)  # fmt: skip
+def test_R15_nothing_is_written_or_read_as_the_reader_s_session_says(call, sentence):
+    for is_condition in (True, False):
+        assert sentence in (refusal(call, is_condition) or "")
+
+
+@pytest.mark.spark
+def test_R15_what_a_rule_may_have_follows_no_setting_of_who_reads(spark):
+    """The view keeps the zone; its reader has another, and further settings."""
+    moments = ("1500-01-01 00:00:00.1", "2026-01-31 23:30:00.123456")
+    rows = ", ".join(f"(timestamp'{each}', date'{each[:10]}')" for each in moments)
+    calls = [
+        *(
+            "cast(z as string)",
+            "cast(array(z) as string)",
+            "cast(map('a', z) as string)",
+        ),
+        *("cast(named_struct('x', z) as string)", "to_json(array(z))", "date(z)"),
+        *("to_json(map('a', d))", "to_json(array(null, z))", "hour(z)", "concat(z, d)"),
+        *("date_format(z, 'yyyy-MM-dd HH:mm:ssSSS')", "array_join(array(z), ',')"),
+        *("from_json('{\"a\": \"2026-02-30\"}', 'a string').a", "date_format(z, 'D')"),
+    ]
+    for call in calls:
+        assert refusal(call, is_condition=False) is None
+    values = ", ".join(f"{call} as c{number}" for number, call in enumerate(calls))
+    from dbt_secure_spark.session import with_settings
+
+    with with_settings(spark, NOT_ANSI):
+        spark.sql(
+            f"create table moments_kept using parquet as select * from values {rows}"
+            " as t (z, d)"
+        )
+        spark.sql(f"create view view_kept as select {values} from moments_kept")
+    other = spark.newSession()
+    wanted = other.sql("select * from view_kept").collect()
+    for name, value in {
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+        "spark.sql.legacy.timeParserPolicy": "LEGACY",
+        "spark.sql.jsonGenerator.ignoreNullFields": "false",
+    }.items():
+        other.conf.set(name, value)
+    found = other.sql("select * from view_kept").collect()
+    spark.sql("drop view view_kept")
+    spark.sql("drop table moments_kept")
+    assert found == wanted
 
 
 @pytest.mark.parametrize("name", sorted(functions.FOREIGN))
@@ -527,7 +642,8 @@ OF_DAYS = [
 ]
 MADE_DAYS = (
     *("cast(t as date)", "to_date(t)", "t::date", "date_add(d, j)", "(d - j)"),
-    *("date_from_unix_date(j)", "coalesce(null, cast(t as date))"),
+    *("date_from_unix_date(j)", "coalesce(null, cast(t as date))", "try_add(d, j)"),
+    "try_add(cast(t as date), interval '1' day)",
 )
 
 

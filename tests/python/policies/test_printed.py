@@ -339,6 +339,13 @@ def test_Z5_a_predicate_is_printed_in_every_dialect(dialect, request):
         ("tags > tags", "array"),
         ("user_id = unit", "text beside whole number or decimal"),
         ("unit in (user_id)", "text beside whole number or decimal"),
+        # What the compared columns are, and whether both have one type, no text says.
+        ("exists (select 1 from t as r join t as q using (amount))", "a join by the"),
+        ("exists (select 1 from t as r natural join t as q)", "a join by the names"),
+        (
+            "exists (select 1 from t as r left semi join t as q on r.days = q.days)",
+            "a semi join",
+        ),
         ("place is null", "struct"),
         ("place.city = 'x'", "place.city, a part of a value"),
         ("runs.place.city = 'x'", "place.city, a part of a value"),
@@ -371,6 +378,36 @@ def test_Z5_where_nan_is_another_number_no_doubles_are_compared(condition):
     for dialect in ("bigquery", "trino"):
         with pytest.raises(Stopped, match=f"{dialect} can't say 'a comparison of"):
             macros.row_predicate("runs", config, "1", "f", dialect)
+
+
+@pytest.mark.parametrize(
+    ("condition", "dialects", "name"),
+    [
+        (
+            "amount < 9223372036854775808",
+            ("bigquery", "trino"),
+            "the number 9223372036",
+        ),
+        ("amount in (1, -9223372036854775808)", ("bigquery", "trino"), "the number 92"),
+        ("amount < 1.234567890123456789", ("bigquery",), "the number 1.23456789012345"),
+        ("amount < cast('1' as decimal(38, 0))", ("bigquery",), "try_cast(decimal(38"),
+        (
+            "amount < cast('1.5' as decimal(20, 10))",
+            ("bigquery",),
+            "try_cast(decimal(20",
+        ),
+    ],
+)
+def test_Z5_a_number_is_printed_where_it_can_be_read(condition, dialects, name):
+    macros = with_condition(condition)
+    config = macros.secure_datasets_config()
+    for dialect in ("duckdb", "postgres", "snowflake", "trino", "bigquery"):
+        if dialect not in dialects:
+            macros.row_predicate("runs", config, "1", "f", dialect)
+            continue
+        with pytest.raises(Stopped, match=f"{dialect} can't say '") as stopped:
+            macros.row_predicate("runs", config, "1", "f", dialect)
+        assert f"can't say '{name}" in str(stopped.value)
 
 
 @pytest.mark.parametrize(

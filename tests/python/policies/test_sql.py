@@ -380,6 +380,9 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("job_name = (select t.id from t where t.x = jobs.team_id)", "several rows"),
         ("team_id = (select max(t.x) from t group by t.y)", "several rows"),
         ("team_id in (1, (select t.x from t union select 1))", "several rows"),
+        ("team_id in (select t.x, t.y from t)", "subquery of 2 columns where Spark"),
+        ("(team_id, job_name) in (select t.x from t)", "wants 2: select as many"),
+        ("team_id = (select max(t.x), max(t.y) from t)", "subquery of 2 columns where"),
         ("exists (select transform(t.x) using 'cat' from t)", "calls a script"),
     ],
 )  # fmt: skip
