@@ -17,6 +17,7 @@ from dbt.contracts.graph.nodes import ManifestSQLNode
 from dbt_common.exceptions import DbtRuntimeError
 
 from secure_datasets.leaks.audience import PACKAGE
+from secure_datasets.leaks.spines import WITH_SPINES, Spines, are_of_dbt
 
 OF_ROWS = "its text is made of rows that are read while it is compiled"
 OF_RELATIONS = "its text depends on which relations are there"
@@ -127,6 +128,7 @@ class Texts(Compiler):
             for key, node in manifest.nodes.items()
         }
         self.refused: str | None = None
+        self.has_known_spines = are_of_dbt(manifest)
 
     def text(self, node: ManifestSQLNode, is_incremental: bool, **context: Any) -> str:
         """Return the compiled text of a node.
@@ -159,6 +161,13 @@ class Texts(Compiler):
         }
         if isinstance(context.get("dbt"), Mapping):
             context["dbt"] = {**context["dbt"], **extra_context}
+        if self.has_known_spines:
+            spines = Spines(context, node.raw_code)
+            for package in WITH_SPINES:
+                if isinstance(context.get(package), Mapping):
+                    context[package] = {**context[package]}
+                    spines.replace_in(context[package])
+            spines.replace_in(context)
         return context
 
     def _write_node(self, node: ManifestSQLNode, *_: Any, **__: Any) -> ManifestSQLNode:
@@ -178,6 +187,8 @@ class Texts(Compiler):
         for name in ("ref", "source", "metric", "function"):
             if name in builtins:
                 guarded[name] = _only_called(builtins[name])
+        # A spine leaves its length there when it runs.
+        guarded["load_result"] = self._refusing(OF_ROWS)
         guarded["var"] = _Var(builtins["var"])
         guarded["adapter"] = _Adapter(builtins["adapter"], allowed, self.refuse)
         guarded["modules"] = self._modules(builtins["modules"])
