@@ -140,6 +140,11 @@ MAXIMAL_STEPS = 20
 # Statements that write no rows.
 UPKEEP = (exp.Grant, exp.Revoke, exp.Analyze, exp.Comment, exp.Refresh)
 UPKEEP_COMMANDS = {"ANALYZE", "OPTIMIZE", "VACUUM", "REFRESH", "MSCK", "MSCK REPAIR"}
+# A setting that changes how long a query takes, and no result.
+SET_FOR_SPEED = re.compile(
+    r"set\s+spark\.sql\.(shuffle\.partitions|adaptive\.(?!custom)[\w.]+)\s*=\s*\w+",
+    re.I,
+)
 
 # The key of a parsed query's metadata: whether commas separate relations.
 COMMAS = "commas"
@@ -1846,6 +1851,8 @@ def is_upkeep(sql: str) -> bool:
         _check_hints(sql, tokens)
     except NotUnderstood:
         return False
+    if isinstance(tree, exp.Set):
+        return bool(SET_FOR_SPEED.fullmatch(sql.strip()))
     if isinstance(tree, exp.Command):
         return tree.name.upper() in UPKEEP_COMMANDS
     if isinstance(tree, exp.Alter):
@@ -1856,14 +1863,46 @@ def is_upkeep(sql: str) -> bool:
 
 
 def _tells(action: exp.Expression) -> bool:
-    """Whether an action of `alter table` sets a property or a column's comment."""
+    """Whether an action of `alter table` says something of rows, and changes none."""
     given = {name for name, value in action.args.items() if value}
     if isinstance(action, exp.AlterColumn):
-        return given == {"this", "comment"}
+        is_not_null = given == {"this"} and action.args.get("allow_null") is False
+        return given == {"this", "comment"} or is_not_null
+    if isinstance(action, exp.AddConstraint):
+        # With `rely`, the engine takes a constraint for true, and leaves out steps.
+        return not any(
+            part.args.get("options")
+            or isinstance(part, exp.Query)
+            or (isinstance(part, exp.Func) and not isinstance(part, exp.Connector))
+            for part in action.walk()
+        )
     return (
         isinstance(action, exp.AlterSet)
         and given == {"expressions"}
         and all(isinstance(each, exp.Properties) for each in action.expressions)
+    )
+
+
+def deletes_from(sql: str, relation: Name) -> bool:
+    """Whether a statement deletes rows of a relation, each by its own columns."""
+    try:
+        tokens, tree = tokens_and_tree(sql)
+        _check_hints(sql, tokens)
+        nodes = list(tree.walk())
+        _check_functions(tokens, nodes)
+    except NotUnderstood:
+        return False
+    given = {name for name, value in tree.args.items() if value}
+    if not isinstance(tree, exp.Delete) or not given <= {"this", "where"}:
+        return False
+    is_own = isinstance(tree.this, exp.Table) and _relation(tree.this) == relation
+    return is_own and not any(
+        isinstance(node, (exp.Query, exp.Window))
+        or (isinstance(node, exp.Table) and node is not tree.this)
+        or (isinstance(node, exp.Column) and HIDDEN & _words_of(node))
+        or _is_aggregate(node)
+        or _is_generator(node)
+        for node in nodes
     )
 
 

@@ -264,6 +264,11 @@ MODELS: dict[str, str] = {
     f"'not so') %}}{{% endif %}} select user_id from {PER_USER}",
     "writes_in_a_hook": "{{ config(post_hook='insert into {{ this }} select job_id,"
     f" 1 from {SCHEMA}.all_jobs') }}}} select job_id, user_id from {PER_USER}",
+    "deletes_its_old_rows": "{{ config(post_hook='delete from {{ this }} where"
+    f" job_id > 5') }}}} select job_id, user_id from {PER_USER}",
+    "deletes_by_rows_of_others": "{{ config(post_hook='delete from {{ this }} where"
+    f" job_id in (select job_id from {SCHEMA}.all_jobs)') }}}}"
+    f" select job_id, user_id from {PER_USER}",
     "looks_after_itself": "{{ config(post_hook='analyze table {{ this }} compute"
     f" statistics') }}}} select job_id, user_id from {PER_USER}",
     # Rules hold what a model makes, and not what its hooks make beside it.
@@ -661,7 +666,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             *("versioned.v1", "versioned.v2", "function_of_a_grant"),
             *("configured_by_a_dispatched_macro", "configured_by_a_pattern"),
             *("base_that_asks", "documented_by_a_variable"),
-            *("days", "days_of_each_user"),
+            *("days", "days_of_each_user", "deletes_its_old_rows"),
         )
     },
     **{
@@ -680,6 +685,9 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     "base_that_writes": {(UNPROVEN, "base_that_writes", "its text is made of rows")},
     "base_that_writes_in_python": {
         (UNPROVEN, "base_that_writes_in_python", "it may write rows elsewhere")
+    },
+    "deletes_by_rows_of_others": {
+        (UNPROVEN, over(JOBS, "deletes_by_rows_of_others"), "its hook may write rows")
     },
     "days_of_no_user": {(CARRY, over(JOBS, "days_of_no_user"), NO_USER)},
     "days_up_to_anybody_s": {
