@@ -46,7 +46,10 @@ OF_TEXTS = {
 # The product's nodes with a text made of the leaks.
 OF_THE_LEAKS = ("leaks", "assert_nothing_leaks")
 # A node's attributes that differ between runs.
-OF_A_RUN = ("batch", "created_at")
+OF_A_RUN = (
+    *("batch", "build_path", "compiled", "compiled_code", "compiled_path"),
+    *("compiled_sql", "created_at", "extra_ctes", "extra_ctes_injected"),
+)
 # The methods that reveal something about a value.
 LOOKS = (
     *("__str__", "__repr__", "__format__", "__html__", "__bool__", "__len__"),

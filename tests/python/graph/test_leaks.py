@@ -264,6 +264,9 @@ MODELS: dict[str, str] = {
     f"'not so') %}}{{% endif %}} select user_id from {PER_USER}",
     "writes_in_a_hook": "{{ config(post_hook='insert into {{ this }} select job_id,"
     f" 1 from {SCHEMA}.all_jobs') }}}} select job_id, user_id from {PER_USER}",
+    "writes_when_it_is_compiled": "{{ config(post_hook='{% if model.compiled_code %}"
+    "insert into {{ this }} select 1, 2{% endif %}') }}"
+    f" select job_id, user_id from {PER_USER}",
     "deletes_its_old_rows": "{{ config(post_hook='delete from {{ this }} where"
     f" job_id > 5') }}}} select job_id, user_id from {PER_USER}",
     "deletes_by_rows_of_others": "{{ config(post_hook='delete from {{ this }} where"
@@ -781,6 +784,9 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     },
     "writes_when_it_is_incremental": {
         (UNPROVEN, over(JOBS, "writes_when_it_is_incremental"), "its hook may write")
+    },
+    "writes_when_it_is_compiled": {
+        (UNPROVEN, over(JOBS, "writes_when_it_is_compiled"), "its hook may write")
     },
     "documented_by_command": {
         (UNPROVEN, over(JOBS, "documented_by_command"), "its configuration depends")
