@@ -584,6 +584,176 @@ select o as user_id, c from (select u as o, max(team_id) as u, count(*) as c fro
 select o as user_id, c from (select u as o, max(team_id) as u, count(*) as c from
 (select user_id as u, team_id from s.jobs) as t group by u having
 (select max(r.job_id) from s.runs r where r.user_id = u) > 1) as q
+
+select r.* from (select struct(actor_user_id as user_id, job_id) as r from s.jobs) as j
+
+select r.* except (user_id) from (select struct(user_id, job_id) as r from s.jobs) as j
+
+select r.*, 8 as user_id from (select struct(user_id, job_id) as r from s.jobs) as j
+
+select r.* from (select struct(user_id, job_id) as r from s.jobs) as j cross join
+(select 8 as user_id) as r
+
+select j.r.* from (select struct(user_id, job_id) as r from s.jobs) as j, s.people as r
+
+select r.* from (select struct(user_id, job_id) as r, 1 as n from s.jobs) as j join
+(select struct(actor_user_id as user_id) as r from s.runs) k on true
+
+select t.a as user_id from (select r.* from (select struct(actor_user_id as b, user_id
+as a) as r from s.jobs) as j) as t(a, b)
+
+select user_id, job_id from s.jobs union all select r.* from (select struct(job_id as a,
+user_id) as r from s.runs) as j
+
+select user_id, explode(array(8)) as job_id from s.jobs union all select job_id, user_id
+from s.runs
+
+select job_id, explode(array(8)) as user_id from s.jobs
+
+select user_id, explode(array(8)) as user_id from s.jobs
+
+select user_id from s.jobs union all select explode(array(1e0)) as n from s.people
+
+select user_id from s.jobs union all select n from (select posexplode(array(1e0)) as (p,
+n) from s.people)
+
+select posexplode(array(user_id)) as user_id, 1 as n from s.jobs union all select
+user_id, job_id from s.runs
+
+select user_id, explode(array(8)), job_id from s.jobs union all select user_id, job_id,
+1 from s.runs
+
+select case when a.user_id is not null then b.user_id else a.user_id end as user_id,
+a.job_id from s.jobs a full join s.runs b on a.user_id = b.user_id
+
+select case when a.user_id is null then a.user_id else b.user_id end as user_id,
+a.job_id from s.jobs a full join s.runs b on a.user_id = b.user_id
+
+select case when a.job_id is not null then a.user_id else b.user_id end as user_id,
+a.job_id from s.jobs a full join s.runs b on a.user_id = b.user_id
+
+select case when a.user_id is not null and a.job_id > 1 then a.user_id else b.user_id
+end as user_id, a.job_id from s.jobs a full join s.runs b on a.user_id = b.user_id
+
+select case when a.user_id is not null then a.user_id else b.user_id end as user_id,
+a.job_id from s.jobs a full join s.runs b on a.job_id = b.job_id
+
+select case when a.user_id is not null then a.user_id else 8 end as user_id, b.job_id
+from s.jobs a full join s.runs b on a.user_id = b.user_id
+
+select case when a.user_id is not null then a.user_id end as user_id, b.job_id from
+s.jobs a full join s.runs b on a.user_id = b.user_id
+
+select case a.user_id when a.user_id is not null then a.user_id else b.user_id end as
+user_id, b.job_id from s.jobs a full join s.runs b on a.user_id = b.user_id
+
+select case when a.user_id is not null then a.user_id when b.user_id is null then
+b.user_id else c.user_id end as user_id, c.job_id from s.jobs a full join s.runs b on
+a.user_id = b.user_id full join s.jobs c on coalesce(a.user_id, b.user_id) = c.user_id
+
+select nvl2(a.user_id, b.user_id, a.user_id) as user_id, a.job_id from s.jobs a full
+join s.runs b on a.user_id = b.user_id
+
+select if(a.user_id is null, a.user_id, b.user_id) as user_id, a.job_id from s.jobs a
+full join s.runs b on a.user_id = b.user_id
+
+select any_value(user_id) as user_id, count(*) as n from s.jobs group by job_id
+
+select max(user_id) as user_id, count(*) as n from s.jobs group by job_id, user_id % 2
+
+select max(actor_user_id) as user_id, count(*) as n from s.jobs group by user_id
+
+select max(user_id) filter (where job_id = 1) as user_id, count(*) as n from s.jobs
+group by user_id
+
+select max(user_id) over (partition by user_id) as user_id, team_id from s.jobs
+
+select max(user_id + 1) as user_id, count(*) as n from s.jobs group by user_id
+
+select max_by(user_id, job_id) as user_id, count(*) as n from s.jobs group by team_id
+
+select max(user_id) as user_id, count(*) as n from s.jobs group by rollup(user_id)
+
+select max(b.user_id) as user_id, count(*) as n from s.jobs a left join s.runs b on
+a.user_id = b.user_id group by a.user_id
+
+select sum(user_id) as user_id, count(*) as n from s.jobs group by user_id
+
+select user_id, team_id, count(*) as n from s.jobs group by rollup(user_id, team_id)
+having team_id is not null
+
+select user_id, team_id, count(*) as n from s.jobs group by rollup(team_id) having
+user_id is not null
+
+select user_id, team_id, count(*) as n from s.jobs group by rollup(user_id, team_id)
+having user_id is not null or team_id = 1
+
+select user_id, team_id, count(*) as n from s.jobs group by rollup(user_id, team_id)
+having user_id is null
+
+select team_id, count(*) as n from s.jobs group by rollup(user_id, team_id) having
+user_id is not null
+
+select team_id as user_id, count(*) as n from s.jobs j group by rollup(user_id, team_id)
+having user_id is not null
+
+select 8 as user_id, j.user_id as u, count(*) as n from s.jobs j group by
+rollup(j.user_id, j.team_id) having user_id is not null
+
+select user_id, coalesce(user_id, 8) as user_id, count(*) as n from s.jobs j group by
+cube(user_id, team_id) having user_id is not null
+
+select user_id, team_id, count(*) as n from s.jobs where user_id is not null group by
+rollup(user_id, team_id)
+
+select user_id, team_id, count(*) as n from s.jobs group by rollup(user_id, team_id)
+having max(user_id) is not null
+
+select user_id, team_id, count(*) as n from s.jobs group by rollup(user_id, team_id)
+having coalesce(user_id, 8) is not null
+
+select user_id, team_id, count(*) as n from s.jobs group by rollup(user_id, team_id)
+having (select user_id) is not null
+
+select user_id, count(*) as n from s.jobs group by rollup(user_id, team_id) having
+user_id <=> null
+
+select window(cast(job_id as timestamp), '1 hour') as w, count(*) as n from s.jobs group
+by window(cast(job_id as timestamp), '1 hour')
+
+select max(user_id) as user_id, session_window(cast(job_id as timestamp), '1 hour') as w
+from s.jobs group by session_window(cast(job_id as timestamp), '1 hour')
+
+select user_id, count(*) over (partition by window(cast(job_id as timestamp), '1 hour'))
+as n from s.jobs
+
+select *, window(cast(job_id as timestamp), '1 hour') as w from s.jobs union all select
+*, 1 from s.runs
+
+select * from s.jobs where window(cast(job_id as timestamp), '1 hour').start >
+'2026-01-01'
+
+select window(user_id, '1 hour').start as user_id, count(*) as n from s.jobs group by
+user_id, window(user_id, '1 hour')
+
+select z.job_id, x.r.u as user_id from (select struct(cast(user_id as decimal(21, 0)) as
+u) as r from s.jobs) as x join (select cast(user_id as string) as user_id, job_id from
+s.runs) as z on x.r.u = z.user_id
+
+select job_id, explode(array(user_id)) as user_id from s.jobs
+
+select r.* from (select max(struct(user_id, job_id)) as r from s.jobs group by team_id)
+as a
+
+select user_id, item.* from (select user_id, job_id from s.jobs) as a lateral view
+explode(array(named_struct('a', 8))) t as item union all select a, user_id from (select
+job_id as a, user_id from s.runs)
+
+select r.u as user_id, count(*) as n from (select struct(user_id as u) as r, team_id
+from s.jobs) as a group by rollup(r.u, team_id) having r.u is not null
+
+select b.user_id, count(*) as n from s.jobs as a join s.runs as b on a.user_id =
+b.user_id group by rollup(b.user_id, b.team_id) having a.user_id is not null
 """
 
 # Models that leak nothing: none of them may be a finding.
@@ -955,4 +1125,89 @@ select user_id, count(*) as n from s.jobs j group by user_id having exists
 
 select user_id, count(*) as n from s.jobs group by user_id having exists (select 1 from
 s.runs r where r.user_id = jobs.user_id)
+
+select r.*, n from (select struct(user_id, job_id) as r, 1 as n from s.jobs) as j
+
+select j.r.* from (select struct(user_id, job_id) as r from s.jobs) as j
+
+select j.user_id, r.* from (select user_id, struct(team_id, job_id) as r from s.jobs) j
+
+select r.* except (job_id) from (select named_struct('user_id', user_id, 'job_id',
+job_id) as r from s.jobs) as j
+
+select user_id, job_id from s.jobs union all select user_id, explode(array(job_id,
+team_id)) as job_id from s.runs
+
+select user_id, explode(sequence(1, 3)) as n from s.jobs union all select user_id,
+job_id from s.runs
+
+select user_id, n from (select user_id, posexplode(array(job_id)) as (p, n) from s.jobs)
+union all select user_id, job_id from s.runs
+
+select case when a.user_id is not null then a.user_id else b.user_id end as user_id,
+a.job_id from s.jobs a full join s.runs b on a.user_id = b.user_id
+
+select case when a.user_id is null then b.user_id else a.user_id end as user_id,
+a.job_id from s.jobs a full join s.runs b on a.user_id = b.user_id
+
+select if(a.user_id is null, b.user_id, a.user_id) as user_id, a.job_id from s.jobs a
+full join s.runs b on a.user_id = b.user_id
+
+select nvl2(a.user_id, a.user_id, b.user_id) as user_id, a.job_id from s.jobs a full
+join s.runs b on a.user_id = b.user_id
+
+select case when a.user_id is not null then a.user_id when b.user_id is not null then
+b.user_id else c.user_id end as user_id, c.job_id from s.jobs a full join s.runs b on
+a.user_id = b.user_id full join s.jobs c on coalesce(a.user_id, b.user_id) = c.user_id
+
+select case when a.user_id is not null then a.user_id else b.user_id end as user_id,
+count(*) as n from s.jobs a full join s.runs b on a.user_id = b.user_id group by case
+when a.user_id is not null then a.user_id else b.user_id end
+
+select any_value(user_id) as user_id, count(*) as n from s.jobs group by user_id
+
+select max(j.user_id) as user_id, min(j.job_id) as n from s.jobs j group by j.user_id,
+j.team_id
+
+select struct(first(user_id) as u) as r, last(user_id) as user_id from s.jobs group by
+user_id
+
+select user_id, sum(count(*)) over (partition by max(user_id)) as n from s.jobs group by
+user_id, team_id
+
+select max(user_id) as user_id, team_id from s.jobs group by user_id, rollup(team_id)
+
+select user_id, team_id, count(*) as n from s.jobs group by rollup(user_id, team_id)
+having user_id is not null
+
+select j.user_id, team_id, count(*) as n from s.jobs j group by j.user_id, team_id with
+cube having (j.user_id is not null and count(*) > 1)
+
+select user_id, team_id, count(*) as n from s.jobs group by grouping sets ((user_id,
+team_id), (team_id), ()) having user_id > 0
+
+select user_id, job_id, sum(count(*)) over (partition by user_id) as n from s.jobs group
+by rollup(user_id, job_id) having user_id is not null
+
+select user_id, window(cast(job_id as timestamp), '1 hour').start as w, count(*) as n
+from s.jobs group by user_id, window(cast(job_id as timestamp), '1 hour')
+
+select user_id, window.start as w, count(*) as n from s.jobs group by user_id,
+window(cast(job_id as timestamp), '1 hour')
+
+select user_id, session_window.end as w, count(*) as n from s.jobs group by user_id,
+session_window(cast(job_id as timestamp), '5 minutes')
+
+select user_id, window_time(w) as t from (select user_id, window(cast(job_id as
+timestamp), '1 hour', '30 minutes') as w, count(*) as n from s.jobs group by user_id,
+window(cast(job_id as timestamp), '1 hour', '30 minutes'))
+
+select user_id, item.* from s.jobs lateral view explode(array(named_struct('a',
+job_id))) t as item
+
+select * from (select user_id, window(cast(job_id as timestamp), '1 hour') as w,
+count(*) as n from s.jobs group by user_id, window(cast(job_id as timestamp), '1 hour'))
+
+select r.* from (select max(struct(job_id, user_id)) as m, struct(max(user_id) as
+user_id, max(job_id) as j) as r from s.jobs group by user_id) as a
 """

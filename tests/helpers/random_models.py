@@ -81,6 +81,8 @@ PACKED = re.compile(r"~struct~\(([^)]*)\)")
 # The first rows of a relation; the columns of a row as rows; a quoted name.
 TWO = re.compile(r"(\w+\.\w+) ~two~")
 POSITIONS = re.compile(r"~positions (\w+)~")
+# Each value of a list, in a row of its own.
+ITEMS = re.compile(r"~items (.*?)~")
 QUOTED = re.compile(r"`(\w+)`")
 RELATION = re.compile(rf"\b{SCHEMA}\.(\w+)\b")
 
@@ -93,6 +95,7 @@ def spelt(text: str, place: int) -> str:
     text = TWO.sub(
         (r"\1 tablesample (2 rows)", r"(select * from \1 limit 2)")[place], text
     )
+    text = ITEMS.sub((r"explode(array(\1, 1))", r"unnest([\1, 1])")[place], text)
     text = POSITIONS.sub(
         (
             r"lateral view posexplode(array(\1.x, \1.y)) t as pos, item",
@@ -258,6 +261,7 @@ class Generator:
             names = ("user_id", "x", "y")
             packed = ", ".join(f"{alias}.{name} as {name}" for name in names)
             taken = ", ".join(f"p.{name} as {name}" for name in names)
+            taken = "p.*" if self.chance(40) else taken
             return (
                 f"select {taken} from (select ~struct~({packed}) as p"
                 f" from ({inner}) as {alias})",
@@ -275,6 +279,8 @@ class Generator:
                     "user_id, rollup (x)",
                 )
             )
+            kept = self.choice.choice(("user_id", "user_id", "x", "count(*)"))
+            by += f" having {kept} is not null" if self.chance(50) else ""
             return (
                 f"select user_id as user_id, x as x, sum(y) as y"
                 f" from ({inner}) as {alias} group by {by}",
@@ -421,6 +427,8 @@ class Generator:
             user, values, group = self.grouped(user, values, columns)
         elif len(looked_up) < 2 and self.chance(15):
             values[1], group = self.window(sources, user)
+        elif len(looked_up) < 2 and self.chance(8):
+            values[1] = f"~items {values[1]}~"
         name = "`User_Id`" if self.chance(4) else "user_id"
         outputs = {
             "user_id": f"{user} as {name}",
@@ -457,8 +465,16 @@ class Generator:
         able = [f"{s.alias}.user_id" for s in sources if USER in s.columns]
         if merged and self.chance(60):
             return "user_id"
-        if len(able) > 1 and self.chance(15):
-            return f"coalesce({', '.join(self.choice.sample(able, 2))})"
+        if len(able) > 1 and self.chance(20):
+            a, b = self.choice.sample(able, 2)
+            spellings = [
+                f"coalesce({a}, {b})",
+                f"case when {a} is not null then {a} else {b} end",
+                f"case when {a} is null then {b} else {a} end",
+                f"case when {a} is null then {a} else {b} end",
+                f"case when {a} > 1 then {a} else {b} end",
+            ]
+            return self.choice.choice(spellings)
         if able and self.chance(88):
             found = self.choice.choice(able)
             return found.replace(USER, "`USER_id`") if self.chance(4) else found
@@ -564,6 +580,13 @@ class Generator:
         by = f" group by {plain or user}, {values[0]}"
         if self.chance(10):
             by += " having count(*) > 1"
+        elif self.chance(15):
+            by = f" group by rollup ({plain or user}, {values[0]})"
+            by += f" having {self.choice.choice([user, user, values[0]])} is not null"
+        if self.chance(20):
+            word = self.choice.choice(("max", "min", "any_value", "first"))
+            more = " filter (where 1 = 0)" if self.chance(10) else ""
+            user = f"{word}({user}){more}"
         return user, [values[0], count], by
 
     def window(self, sources: list[Source], user: str) -> tuple[str, str]:

@@ -32,6 +32,7 @@ from secure_datasets.leaks.proof import (
     USER,
     Name,
     NotUnderstood,
+    deletes_from,
     is_of_a_row,
     is_upkeep,
     parse,
@@ -553,7 +554,8 @@ class Graph:
                 text = self.texts.text(node, is_incremental, **context).strip()
             except Exception as error:
                 return f"its hook may write rows: {_why_not_compiled(error)}"
-            if text and not is_upkeep(text):
+            own = _relation(node.schema, node.alias)
+            if text and not is_upkeep(text) and not deletes_from(text, own):
                 return f"its hook may write rows: {text.splitlines()[0]}"
         return None
 

@@ -128,6 +128,8 @@ OF_A_GIVEN_TYPE = (
     *(exp.Max, exp.Min, exp.First, exp.Last, exp.AnyValue, exp.ArgMax, exp.ArgMin),
     *(exp.FirstValue, exp.LastValue, exp.Lag, exp.Lead, exp.Sum, exp.Ceil, exp.Floor),
 )
+# Aggregates that return one of the values.
+OF_ONE_VALUE = (exp.AnyValue, exp.First, exp.Last, exp.Max, exp.Min)
 OF_INTEGERS = names("bigint hash pmod smallint tinyint xxhash64")
 # The errors of the parser's annotator at an unexpected call.
 UNTYPED = (SqlglotError, LookupError, AttributeError, TypeError, ValueError)
@@ -138,9 +140,19 @@ MAXIMAL_STEPS = 20
 # Statements that write no rows.
 UPKEEP = (exp.Grant, exp.Revoke, exp.Analyze, exp.Comment, exp.Refresh)
 UPKEEP_COMMANDS = {"ANALYZE", "OPTIMIZE", "VACUUM", "REFRESH", "MSCK", "MSCK REPAIR"}
+# A setting that changes how long a query takes, and no result.
+SET_FOR_SPEED = re.compile(
+    r"set\s+spark\.sql\.(shuffle\.partitions|adaptive\.(?!custom)[\w.]+)\s*=\s*\w+",
+    re.I,
+)
 
 # The key of a parsed query's metadata: whether commas separate relations.
 COMMAS = "commas"
+
+
+# Functions that make rows from one row, or a value, by a time: a group by them holds no
+# further rows. They also add a column, which a star may have or not.
+OF_TIMES = names("session_window window window_time")
 
 
 class UnknownRelation(NotUnderstood):
@@ -220,6 +232,7 @@ class Scope:
     coalesced: dict[frozenset[Ref], Ref] = field(default_factory=dict)
     not_null: set[Ref] = field(default_factory=set)
     takes_key: bool = True
+    is_grouped: bool = False
     # The outputs' names that a subquery sees in the place of columns.
     shadowed: frozenset[str] = frozenset()
     # The relations without an alias, by their names in the `from`.
@@ -296,6 +309,12 @@ class Scope:
 
     def find_field(self, column: exp.Column) -> tuple[Scope, Ref] | None:
         """Return the source of a field of a struct, if the field is a key."""
+        found = self.struct_of(column)
+        ref = found and (found[0], f"{found[1]}{FIELD}{column.name.lower()}")
+        return (self, ref) if ref in self.keys else None
+
+    def struct_of(self, column: exp.Column) -> Ref | None:
+        """Return the source of the struct before a field or a star, if it is known."""
         struct, alias = column.table.lower(), column.text("db").lower()
         if struct in self.sources or column.args.get("catalog"):
             return None
@@ -304,8 +323,7 @@ class Scope:
             return None
         having = [a for a, rows in shown.items() if struct in (rows.columns or ())]
         having = [a for a in having if a == alias] if alias else having
-        ref = (having[0], f"{struct}{FIELD}{column.name.lower()}") if having else None
-        return (self, ref) if len(having) == 1 and ref in self.keys else None
+        return (having[0], struct) if len(having) == 1 else None
 
     def ref_of(
         self, node: exp.Expression | None, is_compared: bool = True
@@ -325,8 +343,8 @@ class Scope:
             return self.ref_of(value, is_compared)
         if isinstance(node, exp.Cast) and _keeps_apart(node, is_compared):
             return self.ref_of(node.this, is_compared)
-        if isinstance(node, exp.Coalesce):
-            found = [self.ref_of(part) for part in _choices_of(node)]
+        if choices := list(_choices_of(node)):
+            found = [self.ref_of(part) for part in choices]
             if any(each is None or each[0] is not self for each in found):
                 return None
             refs = frozenset(ref for _, ref in filter(None, found))
@@ -368,7 +386,12 @@ class Scope:
         return any(ANY in rows.inexact for rows in self.sources.values())
 
     def key_of(self, node: exp.Expression | None) -> Ref | None:
-        """Return the key of this scope that an expression equals."""
+        """Return the key of this scope that an expression equals.
+
+        All rows of a group have the same value in a key that they are grouped by.
+        """
+        if self.is_grouped:
+            node = _one_value_of(node)
         found = self.ref_of(node, is_compared=False)
         return (
             found[1] if found and found[0] is self and found[1] in self.keys else None
@@ -399,14 +422,61 @@ def _value_of(node: exp.Subquery) -> exp.Expression | None:
     return None if has_more else select.expressions[0]
 
 
-def _choices_of(node: exp.Coalesce) -> Iterator[exp.Expression]:
-    """Yield the arguments of a coalesce(), and of those within it in their place."""
-    for part in (node.this, *node.expressions):
-        inner = part.unnest()
-        if isinstance(inner, exp.Coalesce):
-            yield from _choices_of(inner)
-        else:
-            yield part
+def _choices_of(node: exp.Expression | None) -> Iterator[exp.Expression]:
+    """Yield the arguments of a coalesce(), and of those within it in their place.
+
+    Nothing if an expression is no coalesce() in any spelling.
+    """
+    for part in _first_not_null(node):
+        yield from list(_choices_of(part.unnest())) or [part]
+
+
+def _first_not_null(node: exp.Expression | None) -> list[exp.Expression]:
+    """Return the arguments of a coalesce(), or of a `case` or if() that equals one."""
+    if isinstance(node, exp.Coalesce):
+        return [node.this, *node.expressions]
+    if isinstance(node, exp.Nvl2):
+        tests = [(node.this, True, node.args["true"])]
+        last = node.args.get("false")
+    elif isinstance(node, exp.Case) and not node.this:
+        tests = [
+            (*_null_test(each.this), each.args["true"]) for each in node.args["ifs"]
+        ]
+        last = node.args.get("default")
+    elif isinstance(node, exp.If):
+        tests = [(*_null_test(node.this), node.args["true"])]
+        last = node.args.get("false")
+    else:
+        return []
+    *before, (column, is_not_null, value) = tests
+    if not is_not_null:
+        # `case when a is null then b else a end`
+        value, last = last, value
+    pairs = [*((tested, shown) for tested, is_not, shown in before if is_not)]
+    pairs.append((column, value))
+    is_one = len(pairs) == len(tests) and last is not None
+    is_same = all(isinstance(a, exp.Column) and a == b for a, b in pairs)
+    return [*(tested for tested, _ in pairs), last] if is_one and is_same else []
+
+
+def _null_test(node: exp.Expression) -> tuple[exp.Expression | None, bool]:
+    """Return what a condition compares with null, and whether it is true without."""
+    node = node.unnest()
+    if isinstance(node, exp.Not):
+        tested, is_not_null = _null_test(node.this)
+        return tested, not is_not_null
+    is_of_null = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
+    return (node.this.unnest(), False) if is_of_null else (None, False)
+
+
+def _one_value_of(node: exp.Expression | None) -> exp.Expression | None:
+    """Return the argument of an aggregate that returns one of its values."""
+    while isinstance(node, (exp.Alias, exp.Paren)):
+        node = node.this
+    if not isinstance(node, OF_ONE_VALUE):
+        return node
+    has_more = any(value for name, value in node.args.items() if name != "this")
+    return node if has_more else node.this
 
 
 def _is_bare_relation(node: exp.Expression) -> bool:
@@ -655,6 +725,7 @@ class Query:
                 for part in node.args[name].expressions
             ),
         ]
+        _check_times(node)
         found = [self.parts_of(part) for part in after]
         is_grouped = node.args.get("group") or node.args.get("having")
         if is_grouped or any(aggregates for aggregates, _ in found):
@@ -1053,6 +1124,8 @@ class Query:
         keys = set()
         for term in terms:
             keys |= self.grouping_keys(term, node, scope)
+        keys |= self.keys_without_totals(group, node, scope)
+        scope.is_grouped = True
         if keys:
             scope.keys, scope.null_or_keys = keys, {}
         else:
@@ -1061,6 +1134,31 @@ class Query:
             scope.lose(
                 GROUP, "a group by with totals over all users" if is_total else text
             )
+
+    def keys_without_totals(
+        self, group: exp.Group, node: exp.Select, scope: Scope
+    ) -> set[Ref]:
+        """Return the keys that are null in all totals over them, which `having` drops.
+
+        An output that is called as a key could stand in its place in the condition.
+        """
+        if not (having := node.args.get("having")):
+            return set()
+        kept = {
+            found[1]
+            for alias, name in _not_null(conjuncts(having.this))
+            if (found := scope.find(exp.column(name, table=alias or None)))
+            and found[0] is scope
+            and found[1][1] == name
+        }
+        named = {(_name_of(each), scope.key_of(each)) for each in node.expressions}
+        return {
+            key
+            for term in map(exp.Expression.unnest, _terms_of(group))
+            if isinstance(term, exp.Column)
+            for key in self.grouping_keys(term, node, scope) & kept
+            if all(other == key for name, other in named if name == key[1])
+        }
 
     def grouping_keys(
         self, term: exp.Expression, node: exp.Select, scope: Scope
@@ -1136,13 +1234,15 @@ class Query:
             if names == [""]:
                 # Two columns with names made by Spark stay distinct.
                 names = [f"{FIELD}{number}"]
-            if output.is_star:
+            if _is_of_struct(output, scope):
+                inexact.add(ANY)
+            elif output.is_star:
                 inexact |= {
                     name for of in scope.sources.values() for name in of.inexact
                 }
             elif names is None:
                 inexact.add(ANY)
-            elif scope.is_inexact(output):
+            elif _has_generator(output) or scope.is_inexact(output):
                 inexact |= set(names)
             if names is None:
                 columns = None
@@ -1191,9 +1291,12 @@ class Query:
         if isinstance(star, exp.Star):
             _known_parts(star)
             alias = output.table.lower() if isinstance(output, exp.Column) else None
-            if output.args.get("db") and not scope.find_in_schema(output):
+            if _is_of_struct(output, scope):
+                names, keys = None, _fields_of(output, scope)
+            elif output.args.get("db") and not scope.find_in_schema(output):
                 raise NotUnderstood(f"{_text(output)} may be of a struct")
-            names, keys = _all_columns(scope, alias)
+            else:
+                names, keys = _all_columns(scope, alias)
             parts = star.args.get("except_") or []
             if any(column.args.get("table") for column in parts):
                 # `except (a.x)` leaves a further column `x` in place.
@@ -1205,9 +1308,10 @@ class Query:
             return left, {key for key in keys if key.split(FIELD)[0] not in inner}
         if isinstance(output, exp.Aliases):
             return [alias.name.lower() for alias in output.aliases], set()
-        if any(map(_is_generator, output.find_all(exp.Func))):
-            # A generator may make several columns; an alias names only one.
-            return None, set()
+        if _has_generator(output):
+            # Spark refuses a single alias for several columns.
+            is_named = isinstance(output, exp.Alias) and _is_generator(output.this)
+            return [output.alias.lower()] if is_named else None, set()
         name = _name_of(output)
         value = output.this if isinstance(output, exp.Alias) else output
         if isinstance(value, exp.Struct):
@@ -1219,6 +1323,8 @@ class Query:
                 f"{name}{FIELD}{field}"
                 for part, field in zip(parts, fields, strict=True)
                 if are_all and fields.count(field) == 1
+                # No comparison shows the type of a field.
+                if not scope.is_inexact(part.expression)
                 if scope.key_of(part.expression)
             }
         return [name], {name} if scope.key_of(output) else set()
@@ -1359,6 +1465,19 @@ def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set
     return names, keys
 
 
+def _is_of_struct(output: exp.Expression, scope: Scope) -> bool:
+    """Whether an output is the star of a struct: a relation's has priority."""
+    is_star = isinstance(output, exp.Column) and isinstance(output.this, exp.Star)
+    return is_star and scope.struct_of(output) is not None
+
+
+def _fields_of(star: exp.Column, scope: Scope) -> set[str]:
+    """Return the keys among the fields of a struct's star."""
+    found = scope.struct_of(star)
+    pairs = ((alias, *key.split(FIELD)) for alias, key in scope.keys if FIELD in key)
+    return {field for alias, struct, field in pairs if (alias, struct) == found}
+
+
 def _tables(pair: Iterable[exp.Expression]) -> set[str]:
     """Return the qualifiers of columns; an empty text for a column without one."""
     columns = (column for side in pair for column in side.find_all(exp.Column))
@@ -1475,6 +1594,17 @@ def _check_pivots(node: exp.Select) -> None:
         raise NotUnderstood("a pivot beside a join is not known here")
 
 
+def _check_times(node: exp.Select) -> None:
+    """Raise if a star may have the column that a function of times adds."""
+    times = any(
+        isinstance(part, exp.Anonymous) and part.name.lower() in OF_TIMES
+        for child in node.iter_expressions()
+        for part in _walk(child)
+    )
+    if times and any(output.is_star for output in node.expressions):
+        raise NotUnderstood("a star beside a window of time")
+
+
 def _pivoted(pivot: exp.Pivot) -> list[str]:
     """Return the columns that a pivot makes: one for each value and aggregate."""
     found = []
@@ -1588,7 +1718,8 @@ def _known_parts(node: exp.Expression) -> None:
 
 def _known_function(node: exp.Func) -> None:
     """Raise NotUnderstood if a function is not Spark's own."""
-    if isinstance(node, exp.Anonymous) and node.name.lower() not in FUNCTIONS:
+    known = FUNCTIONS | OF_TIMES
+    if isinstance(node, exp.Anonymous) and node.name.lower() not in known:
         raise NotUnderstood(f"the function {node.name.lower()} is not known here")
 
 
@@ -1613,6 +1744,10 @@ def _is_generator(node: exp.Expression) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in GENERATORS
     return isinstance(node, GENERATOR_NODES)
+
+
+def _has_generator(node: exp.Expression) -> bool:
+    return any(map(_is_generator, node.find_all(exp.Func)))
 
 
 def _kind(node: exp.Expression) -> str:
@@ -1641,7 +1776,7 @@ def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
     Otherwise an aggregate would go unseen if a version of the parser took it for a
     function of one row.
     """
-    known = FUNCTIONS
+    known = FUNCTIONS | OF_TIMES
     named = named_with_columns(nodes)
     called = [(parts[-1].lower(), len(parts) > 1) for parts in functions_called(tokens)]
     for word, is_qualified in called:
@@ -1702,6 +1837,7 @@ def is_of_a_row(sql: str) -> bool:
         return False
     return not any(
         isinstance(node, (exp.Subquery, exp.Window))
+        or (isinstance(node, exp.Anonymous) and node.name.lower() in OF_TIMES)
         or (isinstance(node, exp.Query) and node is not tree)
         or _is_aggregate(node)
         for node in tree.walk()
@@ -1715,6 +1851,8 @@ def is_upkeep(sql: str) -> bool:
         _check_hints(sql, tokens)
     except NotUnderstood:
         return False
+    if isinstance(tree, exp.Set):
+        return bool(SET_FOR_SPEED.fullmatch(sql.strip()))
     if isinstance(tree, exp.Command):
         return tree.name.upper() in UPKEEP_COMMANDS
     if isinstance(tree, exp.Alter):
@@ -1725,14 +1863,46 @@ def is_upkeep(sql: str) -> bool:
 
 
 def _tells(action: exp.Expression) -> bool:
-    """Whether an action of `alter table` sets a property or a column's comment."""
+    """Whether an action of `alter table` says something of rows, and changes none."""
     given = {name for name, value in action.args.items() if value}
     if isinstance(action, exp.AlterColumn):
-        return given == {"this", "comment"}
+        is_not_null = given == {"this"} and action.args.get("allow_null") is False
+        return given == {"this", "comment"} or is_not_null
+    if isinstance(action, exp.AddConstraint):
+        # With `rely`, the engine takes a constraint for true, and leaves out steps.
+        return not any(
+            part.args.get("options")
+            or isinstance(part, exp.Query)
+            or (isinstance(part, exp.Func) and not isinstance(part, exp.Connector))
+            for part in action.walk()
+        )
     return (
         isinstance(action, exp.AlterSet)
         and given == {"expressions"}
         and all(isinstance(each, exp.Properties) for each in action.expressions)
+    )
+
+
+def deletes_from(sql: str, relation: Name) -> bool:
+    """Whether a statement deletes rows of a relation, each by its own columns."""
+    try:
+        tokens, tree = tokens_and_tree(sql)
+        _check_hints(sql, tokens)
+        nodes = list(tree.walk())
+        _check_functions(tokens, nodes)
+    except NotUnderstood:
+        return False
+    given = {name for name, value in tree.args.items() if value}
+    if not isinstance(tree, exp.Delete) or not given <= {"this", "where"}:
+        return False
+    is_own = isinstance(tree.this, exp.Table) and _relation(tree.this) == relation
+    return is_own and not any(
+        isinstance(node, (exp.Query, exp.Window))
+        or (isinstance(node, exp.Table) and node is not tree.this)
+        or (isinstance(node, exp.Column) and HIDDEN & _words_of(node))
+        or _is_aggregate(node)
+        or _is_generator(node)
+        for node in nodes
     )
 
 

@@ -17,6 +17,7 @@ from dbt.contracts.graph.nodes import ManifestSQLNode
 from dbt_common.exceptions import DbtRuntimeError
 
 from secure_datasets.leaks.audience import PACKAGE
+from secure_datasets.leaks.spines import WITH_SPINES, Spines, are_of_dbt
 
 OF_ROWS = "its text is made of rows that are read while it is compiled"
 OF_RELATIONS = "its text depends on which relations are there"
@@ -45,7 +46,10 @@ OF_TEXTS = {
 # The product's nodes with a text made of the leaks.
 OF_THE_LEAKS = ("leaks", "assert_nothing_leaks")
 # A node's attributes that differ between runs.
-OF_A_RUN = ("batch", "created_at")
+OF_A_RUN = (
+    *("batch", "build_path", "compiled", "compiled_code", "compiled_path"),
+    *("compiled_sql", "created_at", "extra_ctes", "extra_ctes_injected"),
+)
 # The methods that reveal something about a value.
 LOOKS = (
     *("__str__", "__repr__", "__format__", "__html__", "__bool__", "__len__"),
@@ -127,6 +131,7 @@ class Texts(Compiler):
             for key, node in manifest.nodes.items()
         }
         self.refused: str | None = None
+        self.has_known_spines = are_of_dbt(manifest)
 
     def text(self, node: ManifestSQLNode, is_incremental: bool, **context: Any) -> str:
         """Return the compiled text of a node.
@@ -159,6 +164,13 @@ class Texts(Compiler):
         }
         if isinstance(context.get("dbt"), Mapping):
             context["dbt"] = {**context["dbt"], **extra_context}
+        if self.has_known_spines:
+            spines = Spines(context, node.raw_code)
+            for package in WITH_SPINES:
+                if isinstance(context.get(package), Mapping):
+                    context[package] = {**context[package]}
+                    spines.replace_in(context[package])
+            spines.replace_in(context)
         return context
 
     def _write_node(self, node: ManifestSQLNode, *_: Any, **__: Any) -> ManifestSQLNode:
@@ -178,6 +190,8 @@ class Texts(Compiler):
         for name in ("ref", "source", "metric", "function"):
             if name in builtins:
                 guarded[name] = _only_called(builtins[name])
+        # A spine leaves its length there when it runs.
+        guarded["load_result"] = self._refusing(OF_ROWS)
         guarded["var"] = _Var(builtins["var"])
         guarded["adapter"] = _Adapter(builtins["adapter"], allowed, self.refuse)
         guarded["modules"] = self._modules(builtins["modules"])

@@ -15,7 +15,7 @@ from random_models import COLUMNS, PROTECTED, SCHEMA, judged
 
 from secure_datasets.leaks import detector
 from secure_datasets.leaks.detector import Detector, Model, Protected
-from secure_datasets.leaks.proof import UNPROVEN, is_upkeep
+from secure_datasets.leaks.proof import UNPROVEN, deletes_from, is_upkeep
 from secure_datasets.sql.functions import AGGREGATES, GENERATORS, WINDOW_FUNCTIONS
 from secure_datasets.sql.scalar_functions import SCALARS
 
@@ -55,6 +55,12 @@ UPKEEP = [
     "comment on table s.jobs is 'jobs'",
     "alter table s.jobs set tblproperties ('made_by' = 'dbt')",
     "alter table s.jobs alter column job_id comment 'the job'",
+    "alter table s.jobs alter column job_id set not null",
+    "alter table s.jobs add constraint known primary key (job_id)",
+    "alter table s.jobs add constraint of foreign key (team_id) references s.t (id)",
+    "alter table s.jobs add constraint real check (job_id > 0 and team_id is not null)",
+    "set spark.sql.shuffle.partitions = 8",
+    "SET spark.sql.adaptive.coalescePartitions.enabled=true",
 ]
 NO_UPKEEP = [
     "create table t as select * from s.jobs",
@@ -66,6 +72,37 @@ NO_UPKEEP = [
     "alter table s.jobs alter column user_id type string",
     "alter table s.jobs rename to s.people",
     "alter view s.mine as select * from s.jobs",
+    "alter table s.jobs alter column job_id drop not null",
+    "alter table s.jobs add constraint known primary key (job_id) rely",
+    "alter table s.jobs add constraint real check (mine(job_id))",
+    "alter table s.jobs add constraint real check (job_id in (select 1 from s.runs))",
+    "alter table s.jobs drop constraint known",
+    "set spark.sql.ansi.enabled = true",
+    "set spark.sql.adaptive.customCostEvaluatorClass = org.a.Cost",
+    "set spark.sql.shuffle.partitions = 8; insert into t select * from s.jobs",
+    "set spark.sql.shuffle.partitions = 8, spark.sql.ansi.enabled = true",
+    "set spark.sql.catalog.spark_catalog = org.a.Catalog",
+    "delete from s.jobs where job_id > 3",
+]
+DELETES = [
+    "delete from s.mine",
+    "delete from S.`mine` where job_id > 3 and made_on < current_date() - 30",
+    "delete from s.mine as m where m.job_id is null or upper(m.name) = 'X'",
+]
+NO_DELETES = [
+    "delete from s.jobs where job_id > 3",
+    "delete from mine where job_id > 3",
+    "delete from s.mine where job_id in (select job_id from s.jobs)",
+    "delete from s.mine where exists (select 1 from s.jobs)",
+    "delete from s.mine where job_id < (select max(job_id) from s.mine)",
+    "delete from s.mine using s.jobs where mine.job_id = jobs.job_id",
+    "delete from s.mine where mine(job_id) > 3",
+    "delete from s.mine where rand() > 0.5",
+    "delete from s.mine where _metadata.row_index > 3",
+    "delete from s.mine where true limit 3",
+    "delete from s.mine where true; insert into s.mine select * from s.jobs",
+    "truncate table s.mine",
+    "insert into s.mine select * from s.jobs",
 ]
 
 
@@ -77,6 +114,16 @@ def test_Z4_a_hook_may(hook):
 @pytest.mark.parametrize("hook", NO_UPKEEP)
 def test_Z4_a_hook_may_not(hook):
     assert not is_upkeep(hook)
+
+
+@pytest.mark.parametrize("hook", DELETES)
+def test_Z4_a_hook_may_delete_rows_of_its_model(hook):
+    assert deletes_from(hook, ("s", "mine"))
+
+
+@pytest.mark.parametrize("hook", NO_DELETES)
+def test_Z4_a_hook_may_not_delete(hook):
+    assert not deletes_from(hook, ("s", "mine"))
 
 
 def test_Z4_where_the_proof_fails_nothing_is_proven(monkeypatch):

@@ -20,6 +20,7 @@ from projects import ROOT, SAMPLE
 from small_project import CONFIG_FILE, documented, small_project
 
 from secure_datasets.engines.duckdb import DuckDB, Rows
+from secure_datasets.leaks import spines
 from secure_datasets.leaks.audience import ADMINISTRATORS
 from secure_datasets.leaks.graph import Graph, _is_rendered
 from secure_datasets.leaks.graph import _relation as graph_relation
@@ -115,6 +116,11 @@ ALL = "{{ ref('all_jobs') }}"
 JOBS = "vw_secure_dataset_jobs"
 VIEW = "{{ config(materialized='view') }}"
 INCREMENTAL = "{{ config(materialized='incremental') }}"
+# A spine whose length differs from day to day.
+DAYS = (
+    "date_spine('day', \"cast('2024-01-01' as date)\","
+    " dbt.dateadd('week', 1, 'current_date'))"
+)
 
 MODELS: dict[str, str] = {
     "all_jobs": "select 1 as job_id, 2 as team_id",
@@ -230,10 +236,42 @@ MODELS: dict[str, str] = {
     f"select user_id, {{{{ counted() }}}} as n from {PER_USER} group by user_id",
     "reads_rows_while_compiled": "{% set n = run_query('select 1') if execute %}"
     f"select user_id, 1 as n from {PER_USER}",
+    "days": f"{{{{ dbt.{DAYS} }}}}",
+    "days_of_each_user": f"select j.user_id, j.job_id, d.date_day from {PER_USER} as j"
+    f" cross join ({{{{ {DAYS} }}}}) as d",
+    "days_of_no_user": f"select j.job_id, d.date_day from {PER_USER} as j"
+    f" cross join ({{{{ dbt.{DAYS} }}}}) as d",
+    "days_up_to_anybody_s": "{{ dbt.date_spine('day', \"date '2026-01-01'\","
+    f" '(select max(day) from {SCHEMA}.all_jobs)') }}}}",
+    **{
+        f"days_{name}": text.replace("DAYS", DAYS)
+        + f"select {{% if days %}}job_id{{% endif %}}user_id from {PER_USER}"
+        for name, text in {
+            "that_are_looked_at": "{% set days = 'p5' in dbt.DAYS %}",
+            "that_are_kept": "{% set kept %}{{ dbt.DAYS }}{% endset %}"
+            "{% set days = 'p5' in kept %}",
+            "that_are_filtered": "{% set days = false %}{{ dbt.DAYS | upper }}",
+            "of_a_macro": "{% set days = 'p5' in days_of_a_macro() %}",
+            "by_another_name": "{% set days = 'p5' in dbt['date_' ~ 'spine']('day',"
+            " 'current_date', 'current_date') %}",
+            "that_are_counted": "{% set days = dbt.get_intervals_between("
+            "'current_date', 'current_date', 'day') > 5 %}",
+            "that_are_left": "with d as ({{ dbt.DAYS }}) {% set days ="
+            " load_result('get_intervals_between') is none %}",
+        }.items()
+    },
     "can_not_be_compiled": "{% if execute %}{% do exceptions.raise_compiler_error("
     f"'not so') %}}{{% endif %}} select user_id from {PER_USER}",
     "writes_in_a_hook": "{{ config(post_hook='insert into {{ this }} select job_id,"
     f" 1 from {SCHEMA}.all_jobs') }}}} select job_id, user_id from {PER_USER}",
+    "writes_when_it_is_compiled": "{{ config(post_hook='{% if model.compiled_code %}"
+    "insert into {{ this }} select 1, 2{% endif %}') }}"
+    f" select job_id, user_id from {PER_USER}",
+    "deletes_its_old_rows": "{{ config(post_hook='delete from {{ this }} where"
+    f" job_id > 5') }}}} select job_id, user_id from {PER_USER}",
+    "deletes_by_rows_of_others": "{{ config(post_hook='delete from {{ this }} where"
+    f" job_id in (select job_id from {SCHEMA}.all_jobs)') }}}}"
+    f" select job_id, user_id from {PER_USER}",
     "looks_after_itself": "{{ config(post_hook='analyze table {{ this }} compute"
     f" statistics') }}}} select job_id, user_id from {PER_USER}",
     # Rules hold what a model makes, and not what its hooks make beside it.
@@ -631,6 +669,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             *("versioned.v1", "versioned.v2", "function_of_a_grant"),
             *("configured_by_a_dispatched_macro", "configured_by_a_pattern"),
             *("base_that_asks", "documented_by_a_variable"),
+            *("days", "days_of_each_user", "deletes_its_old_rows"),
         )
     },
     **{
@@ -649,6 +688,22 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     "base_that_writes": {(UNPROVEN, "base_that_writes", "its text is made of rows")},
     "base_that_writes_in_python": {
         (UNPROVEN, "base_that_writes_in_python", "it may write rows elsewhere")
+    },
+    "deletes_by_rows_of_others": {
+        (UNPROVEN, over(JOBS, "deletes_by_rows_of_others"), "its hook may write rows")
+    },
+    "days_of_no_user": {(CARRY, over(JOBS, "days_of_no_user"), NO_USER)},
+    "days_up_to_anybody_s": {
+        (UNPROVEN, "unknown > days_up_to_anybody_s", "its text is made of rows")
+    },
+    **{
+        f"days_{name}": {
+            (UNPROVEN, over(JOBS, f"days_{name}"), "its text is made of rows")
+        }
+        for name in (
+            *("that_are_looked_at", "that_are_kept", "that_are_filtered"),
+            *("of_a_macro", "by_another_name", "that_are_counted", "that_are_left"),
+        )
     },
     "reads_the_leaks": {
         (UNPROVEN, over(JOBS, "reads_the_leaks"), "its text calls adapter.find_leaks")
@@ -729,6 +784,9 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     },
     "writes_when_it_is_incremental": {
         (UNPROVEN, over(JOBS, "writes_when_it_is_incremental"), "its hook may write")
+    },
+    "writes_when_it_is_compiled": {
+        (UNPROVEN, over(JOBS, "writes_when_it_is_compiled"), "its hook may write")
     },
     "documented_by_command": {
         (UNPROVEN, over(JOBS, "documented_by_command"), "its configuration depends")
@@ -904,6 +962,67 @@ def test_Z4_chance_in_a_macro_that_a_macro_calls_is_found():
 
 
 @pytest.mark.parametrize(
+    ("package", "name", "old", "new", "are_of_dbt"),
+    [
+        (
+            "dbt_utils",
+            "default__date_spine",
+            "dbt.generate",
+            "dbt_utils.generate",
+            True,
+        ),
+        ("dbt_utils", "get_powers_of_two", "'dbt'", '"dbt_utils"', True),
+        ("dbt_utils", "default__generate_series", "select 0", "select 8", False),
+        ("dbt_utils", "default__get_intervals_between", "select", "select 1 +", False),
+        ("bank", "default__date_spine", "", "", False),
+        ("bank", "spark__generate_series", None, "select 1", False),
+        ("bank", "spark__datediff", None, "select 1", False),
+        ("bank", "statement", None, "{{ caller() }}", False),
+        ("bank", "range", None, "{{ 1 }}", False),
+        ("bank", "counted", None, "select 1", True),
+    ],
+)
+def test_Z4_a_spine_of_days_is_of_dbt(parsed, package, name, old, new, are_of_dbt):
+    code = f"{{% macro {name}() %}}{new}{{% endmacro %}}"
+    if old is not None:
+        code = parsed.macros[f"macro.dbt.{name}"].macro_sql.replace(old, new)
+    macro = SimpleNamespace(
+        name=name,
+        package_name=package,
+        macro_sql=code,
+        depends_on=SimpleNamespace(macros=[]),
+    )
+    macros = {**parsed.macros, "macro.a": macro}
+    assert spines.are_of_dbt(SimpleNamespace(macros=macros)) == are_of_dbt
+
+
+@pytest.mark.parametrize(
+    ("code", "are_only_printed"),
+    [
+        ("with d as ({{ dbt_utils.SPINE }}) select * from d", True),
+        ("{% if a %}{{ dbt.SPINE }}{% else %}{{ SPINE }}{% endif %}", True),
+        ("{% for a in b %}{{ dbt.SPINE }}{% endfor %}", True),
+        ("{% for a in dbt.SPINE %}{{ a }}{% endfor %}", False),
+        ("{{ dbt.SPINE ~ 'a' }}", False),
+        ("{{ dbt.SPINE | length }}", False),
+        ("{{ dbt.SPINE }}{{ 'p5' in dbt.SPINE }}", False),
+        ("{{ dbt.SPINE }}{{ 'p5' in (dbt | attr('date_spine'))() }}", False),
+        ("{{ dbt.SPINE }}{{ 'p5' in dbt['date_' ~ 'spine']() }}", False),
+        ("{{ dbt.SPINE }}{{ 'p5' in context.dbt['date_' ~ 'spine']() }}", False),
+        ("{% filter upper %}{{ dbt.SPINE }}{% endfilter %}", False),
+        ("{% set a %}{{ dbt.SPINE }}{% endset %}", False),
+        ("{% macro a() %}{{ dbt.SPINE }}{% endmacro %}", False),
+        ("{% call a() %}{{ dbt.SPINE }}{% endcall %}", False),
+        ("{% set dbt = mine %}{{ dbt.SPINE }}", False),
+        ("{{ mine.SPINE }}", False),
+    ],
+)
+def test_Z4_a_spine_of_days_is_only_printed(code, are_only_printed):
+    code = code.replace("SPINE", "date_spine('day', 'a', 'b')")
+    assert spines.are_only_printed(code) == are_only_printed
+
+
+@pytest.mark.parametrize(
     ("code", "by"),
     [
         ("rows.write.saveAsTable('a')", "saveAsTable"),
@@ -990,6 +1109,8 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
             "seeds/_seeds.yml": yaml.safe_dump(SEEDS),
             "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}"
             "{% macro default__counted() %}count(*){% endmacro %}",
+            "macros/days_of_a_macro.sql": "{% macro days_of_a_macro() %}"
+            f"{{{{ return(dbt.{DAYS}) }}}}{{% endmacro %}}",
             "snapshots/a_snapshot.sql": SNAPSHOT,
             **{f"tests/dbt/{name}.sql": text for name, text in TESTS.items()},
             CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + COUNTED + POLICIES),
