@@ -15,7 +15,7 @@ from collections import Counter
 import pytest
 from bad_rows import bad_world
 from comparison import COMPARED, END, comparable_value
-from compiled import kept_models, laid_out
+from compiled import kept_models, kept_tests, laid_out
 from config_mistakes import DOCUMENT
 from pipeline import SESSIONS, Pipeline, comparable_rows, of_the_world, session_settings
 from policy_battery import Battery
@@ -142,6 +142,13 @@ def test_random_policies_show_the_same_rows(spark, first):
         found = battery.found()
     assert found == Battery(Sandbox(), cases).found()
     assert not battery.differences_of(found)
+
+
+def test_spark_can_read_every_data_test(spark):
+    """The quick engine runs them; the nightly lane also reads them over the sample."""
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    for text in kept_tests().values():
+        parser.parsePlan(text)
 
 
 # Where a time may be null, what the project writes it out by.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Iterable
 
 import pytest
 
 
-def nightly_but(kept: Container, parameters: Iterable) -> list:
+def nightly_but(kept: Collection, parameters: Iterable) -> list:
     """Return the parameters; those that are not kept have the marker `nightly`."""
+    parameters = list(parameters)
+    assert all(each in parameters for each in kept)
     return [
         each
         if each in kept

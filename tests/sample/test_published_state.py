@@ -40,6 +40,8 @@ def test_the_state_says_what_readers_see(spark, dbt, built):
                     continue
                 relation = state["relations"][f"{schema}.{row.tableName}"]
                 assert relation["reads"] == versions_read(row.information)
+                if relation["reads"]:
+                    assert "spark_catalog." in row.information
                 text = row.information.replace("spark_catalog.", "")
                 assert f"View Text: {relation['query']}\n" in text
         assert state["documents"]["secure_datasets"]["config"]["datasets"]["jobs"]

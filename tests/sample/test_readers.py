@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from collections import Counter
 from contextlib import redirect_stdout
 from io import StringIO
@@ -13,6 +14,7 @@ import yaml
 from customer_project import customer_project
 from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt.adapters.spark import SparkAdapter
+from jinja2 import Environment
 from own_config import SAMPLES, document_of, together
 from projects import ROOT
 from py4j.protocol import Py4JError
@@ -1051,6 +1053,12 @@ def test_no_other_privilege_on_plain_datasets_is_beside_the_readers_views(
          "gives readers their views, and by `grants` in dbt_project.yml 'hr' would be"
          " granted s.vw_secure_dataset_jobs beside them, which filters nothing: take"
          " these grants away."),
+        # Engines know SELECT in any letters, and others by which one may read.
+        *(({"grants": {privilege: ["hr"]}},
+           "gives readers their views, and by `grants` in dbt_project.yml 'hr' would be"
+           " granted s.vw_secure_dataset_jobs beside them, which filters nothing: take"
+           " these grants away.")
+          for privilege in ("SELECT", "all privileges")),
         ({"grants": {"select": []}}, None),
     ],
 )  # fmt: skip
@@ -1169,6 +1177,20 @@ def test_who_reads_the_views_keeps_no_plain_dataset_that_an_earlier_run_granted(
     views = text[text.index("macro _publish_readers_views") :]
     # First: nobody reads both in between.
     assert views.index("_revoke_plain_datasets") < views.index("create view")
+
+
+@pytest.mark.parametrize(
+    ("has_views", "readers", "granted"),
+    [(False, ["r"], {"select": ["r"]}), (False, [], {}), (True, ["r"], {"select": []})],
+)
+def test_plain_datasets_are_granted_unless_readers_have_their_views(
+    has_views, readers, granted
+):
+    text = (ROOT / "dbt_project.yml").read_text()
+    (grants,) = re.findall(r'grants: &readers "(.*)"', text)
+    given = {"readers_views": has_views, "readers": readers}
+    found = Environment().from_string(grants).render(var=lambda name, *_: given[name])
+    assert literal_eval(found) == granted
 
 
 def test_a_run_checks_the_vars_first_and_publishes_under_its_lock():

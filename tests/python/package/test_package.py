@@ -409,7 +409,19 @@ models:
 
 
 def test_a_tier_and_a_secure_dataset_of_the_projects_own(customer):
-    result = customer.parse(REPORTS)
+    stored = (
+        "models: [{name: vw_secure_dataset_reports, config: {materialized: table}}]"
+    )
+    result = customer.parse({**REPORTS, "models/secure/stored.yml": stored})
+    # A stored copy would go on showing a right that is revoked.
+    (own,) = (
+        node.config
+        for node in result.result.nodes.values()
+        if node.unique_id == f"model.acme.{SECURE}reports"
+    )
+    assert (own.materialized, own["inline_views"], own["reads_latest"]) == (
+        *("view", True, False),
+    )
     names = ["vw_secure_dataset_reports", "rows_per_dataset", "leaks"]
     texts = customer.compiled(result, *names, "assert_secure_rows_have_a_grant")
     schema = "acme_secure"
@@ -621,7 +633,12 @@ def test_a_name_that_two_projects_have_stops_before_anything_is_built(
 ):
     assert said in customer.operation("check_names", customer.parse(files).result)
     project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
-    assert project["on-run-start"][0] == "{{ secure_datasets.check_names() }}"
+    assert project["on-run-start"][:3] == [
+        "{{ secure_datasets.check_names() }}",
+        # Of roles that are none, `check_vars` tells first.
+        "{{ secure_datasets.check_vars() }}",
+        "{{ secure_datasets.check_models() }}",
+    ]
 
 
 @pytest.mark.nightly
@@ -647,12 +664,6 @@ def test_what_is_said_of_all_models_stops_before_anything_is_built(
     told = " ".join(printed.getvalue().split())
     assert "of secure_datasets is to be materialized: " in told
     assert "let what it says of models stand under the name of your project" in told
-    project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
-    # Of roles that are none, `check_vars` tells first.
-    assert project["on-run-start"][1:3] == [
-        "{{ secure_datasets.check_vars() }}",
-        "{{ secure_datasets.check_models() }}",
-    ]
 
 
 HR = {"+grants": {"select": "hr"}}
@@ -807,9 +818,11 @@ def test_no_macro_of_a_root_project_is_asked_before_one_of_the_adapter_is():
     own = {name for name in adapters if name.startswith("secure_spark__")}
     asked = {name.removeprefix("secure_spark__") for name in own}
     assert {"apply_grants", "create_view_as"} < asked
-    found = [*macros("dbt_secure_spark", *adapters), *macros("acme", *asked)]
+    by_name = {"run_name", "switch_view", "end_run"}
+    assert by_name < adapters
+    found = [*macros("dbt_secure_spark", *adapters), *macros("acme", *asked, *by_name)]
     replaced = {macro.name for macro in replacing(found, "acme", ())}
-    assert replaced == asked - {"generate_schema_name"}
+    assert replaced == asked - {"generate_schema_name"} | by_name
 
 
 def test_a_customer_s_models_as_they_come_do_not_stop(customer):

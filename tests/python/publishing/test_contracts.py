@@ -141,7 +141,7 @@ def test_a_contract_is_compared_again_only_if_what_decides_it_has_changed(view, 
     definition, switch = view.run()
     assert definition.startswith("show table extended in s like 'secure'")
     assert switch.startswith("alter view s.secure as select ")
-    assert RIGHTS in switch
+    assert f"spark_catalog.{RIGHTS}" in switch
     EDITS[edit](view)
     view.run()
     assert view.asked == 2, view.metastore.sent

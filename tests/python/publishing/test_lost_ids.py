@@ -108,8 +108,8 @@ def test_a_lost_table_stays_lost_until_somebody_says_that_it_is_meant(
     deliver(*range(3, 20))
     assert of(dbt_on("build")) == ("pass", "success"), "three of eight went"
 
-    # An id that can't be read is no id.
-    deliver(None)
+    # A row that can't be read is none.
+    deliver(*range(3, 20), rejected="'unreadable date_modified'")
     capfd.readouterr()
     assert of(dbt_on("build")) == ("fail", "skipped")
     assert "users       17          0        17" in capfd.readouterr().out
@@ -125,8 +125,10 @@ def test_a_lost_table_stays_lost_until_somebody_says_that_it_is_meant(
     assert of(meant) == ("pass", "success")
     assert of(dbt_on("build")) == ("pass", "success"), "said once, it is enough"
 
-    deliver(100)
+    deliver(*range(10))
     assert of(dbt_on("build")) == ("pass", "success"), "nothing is lost of nothing"
+    deliver(*range(10), deleted=tuple(range(9)))
+    assert of(dbt_on("build")) == ("pass", "success"), "nine are said to be deleted, F6"
 
 
 @pytest.mark.nightly
