@@ -42,12 +42,6 @@ READING = {
     *("gi_frame", "tb_frame"),
 }
 
-# The parts of a query of pandas that only compares columns, beside their names.
-OF_COMPARISONS = (
-    *(ast.Expression, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.Not, ast.USub),
-    *(ast.Compare, ast.cmpop, ast.Constant, ast.List, ast.Tuple, ast.Load),
-)
-
 # Methods that read or change one setting of a session, by its name.
 SETTING = {"get", "set", "unset"}
 
@@ -56,12 +50,10 @@ def first_that_hides(tree: ast.Module) -> ast.AST | None:
     """Return the first part of the code that may read something unnamed, if any."""
     modules = _modules(tree)
     plain = {node.func.value for node in ast.walk(tree) if _names_a_setting(node)}
-    plain_queries = {node.func for node in ast.walk(tree) if _compares_columns(node)}
     return next(
         (
             node
             for node in ast.walk(tree)
-            if node not in plain_queries
             if _hides(node, modules) or (_leads_to_settings(node) and node not in plain)
         ),
         None,
@@ -78,32 +70,6 @@ def _names_a_setting(node: ast.AST) -> bool:
         and isinstance(node.args[0], ast.Constant)
         and "catalog" not in str(node.args[0].value).lower()
         and not node.keywords
-    )
-
-
-def _compares_columns(node: ast.AST) -> bool:
-    """Return whether a call is a query of pandas that only compares columns.
-
-    Such a query calls nothing, and names nothing of the code, as `@name` would.
-    """
-    if not (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "query"
-        and len(node.args) == 1
-        and isinstance(node.args[0], ast.Constant)
-        and not node.keywords
-    ):
-        return False
-    try:
-        parts = list(ast.walk(ast.parse(str(node.args[0].value), mode="eval")))
-    except SyntaxError:
-        return False
-    return all(
-        not part.id.startswith("_")
-        if isinstance(part, ast.Name)
-        else isinstance(part, OF_COMPARISONS)
-        for part in parts
     )
 
 

@@ -59,18 +59,6 @@ HEAD = 'def model(dbt, session):\n    df = dbt.ref("people")\n    '
         ("", "return __loader__.load_module('os')"),
         ("", "return (row for row in ()).gi_frame.f_globals['a']"),
         ("", "session.udf.registerJavaFunction('f', 'a.B')\n    return df"),
-        ("import pandas as pd", "return df.query('@pd.read_csv(\"a\") > 1')"),
-        ("import pandas as pd", "return df.query('a > @pd.io')"),
-        ("", "return df.query('a.map(b) > 1')"),
-        ("", "return df.query('a.b > 1')"),
-        ("", "return df.query('a[0] > 1')"),
-        ("", "return df.query('`a b` > 1')"),
-        ("", "return df.query('__class__ == 1')"),
-        ("", "return df.query('b = a + 1')"),
-        ("", "return df.query('a > 1' + '')"),
-        ("", "return df.query('a > 1', engine='python')"),
-        ("", "q = df.query\n    return q('@df.a')"),
-        ("", "return df.eval('a > 1')"),
     ],
 )
 def test_Z4_code_that_may_read_what_it_does_not_name_is_not_known(imports, body):
@@ -90,7 +78,6 @@ def test_Z4_code_that_may_read_what_it_does_not_name_is_not_known(imports, body)
         ("", "match df.count():\n        case int():\n            return df"),
         ("", "session.conf.set('spark.sql.shuffle.partitions', '8')\n    return df"),
         ("", "return df.limit(int(dbt.config.get('rows')))"),
-        ("", "return df.toPandas().query('a > 1 and b not in [1, -2] or not c')"),
     ],
 )
 def test_code_that_reads_only_by_ref_is_known(imports, body):
