@@ -32,6 +32,8 @@ OF_DBT = {
 }
 # The names that lead to every macro.
 HIDES = {"builtins", "context", "context_macro_stack", "self", *WITH_SPINES}
+# A package's macros are a dict, whose own methods find and replace them by any name.
+OF_DICTS = {*dir(dict)}
 
 
 def are_only_printed(code: str) -> bool:
@@ -46,7 +48,7 @@ def are_only_printed(code: str) -> bool:
     texts = [const.value for const in tree.find_all(nodes.Const)]
     names = [name for name in tree.find_all(nodes.Name) if name.name == SPINE]
     named = [each for each in attributes if each.attr == SPINE]
-    owners = {id(each.node) for each in attributes}
+    owners = {id(each.node) for each in attributes if each.attr not in OF_DICTS}
     return len(printed) == len(names) + len(named) + texts.count(SPINE) and not any(
         name.name in HIDES and not (name.name in WITH_SPINES and id(name) in owners)
         for name in tree.find_all(nodes.Name)
@@ -60,7 +62,7 @@ def _printed(parts: Iterable[nodes.Node]) -> Iterator[nodes.Node]:
             yield from part.nodes
         elif isinstance(part, nodes.If):
             yield from _printed([*part.body, *part.elif_, *part.else_])
-        elif isinstance(part, nodes.For):
+        elif isinstance(part, nodes.For) and not part.recursive:
             yield from _printed([*part.body, *part.else_])
 
 

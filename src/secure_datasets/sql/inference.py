@@ -531,7 +531,8 @@ def check_json(tree: exp.Expression) -> None:
             raise ExpressionProblem(
                 "'{key}' has 'to_json' of a struct, or of a type that is not known: a"
                 " setting of the reader's session decides whether empty fields are"
-                " written; give it an array or a map"
+                " written; give it an array or a map, or cast it: 'cast(x as"
+                " map<string,string>)'"
             )
 
 

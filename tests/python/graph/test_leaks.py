@@ -1015,6 +1015,15 @@ def test_Z4_a_spine_of_days_is_of_dbt(parsed, package, name, old, new, are_of_db
         ("{% call a() %}{{ dbt.SPINE }}{% endcall %}", False),
         ("{% set dbt = mine %}{{ dbt.SPINE }}", False),
         ("{{ mine.SPINE }}", False),
+        ("{{ dbt.SPINE }}{{ dbt.dateadd('day', 1, 'a') }}", True),
+        ("{{ dbt.SPINE }}{{ 'p5' in dbt.get('date_' ~ 'spine')() }}", False),
+        ("{% do dbt.update({'generate_series': mine}) %}{{ dbt.SPINE }}", False),
+        ("{% for a in dbt.values() %}{{ a }}{% endfor %}{{ dbt.SPINE }}", False),
+        (
+            "{% for a in [1] recursive %}{% do seen.append(loop([2])) %}{{ dbt.SPINE }}"
+            "{% endfor %}",
+            False,
+        ),
     ],
 )
 def test_Z4_a_spine_of_days_is_only_printed(code, are_only_printed):
