@@ -126,6 +126,7 @@ def test_Q3_spark_answers_the_same_queries_alike(ask, asked):
     assert ask(*given, "--engine", "spark") == ask(*given, "--engine", "duckdb")
 
 
+@pytest.mark.nightly
 def test_V6_a_pack_has_the_same_bytes_from_both_engines(ask, operation, project):
     def files() -> dict[str, bytes]:
         folder = project / "target/review"

@@ -42,6 +42,7 @@ def compare(dbt, before: str, after: str):
     )
 
 
+@pytest.mark.nightly
 def test_D1_what_a_user_loses_is_told_with_its_cause(later, dbt, rows, project, capfd):
     result = compare(dbt, "secure_datasets", later)
     assert result.success, result.exception

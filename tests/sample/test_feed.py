@@ -60,6 +60,7 @@ def verdict(result) -> tuple[str, str]:
     return str(tested.status), tested.message or ""
 
 
+@pytest.mark.nightly
 def test_rights_resolved_before_newer_raw_rows_came_are_warned_of_with_the_age(
     delivered, on_replica, dbt
 ):

@@ -556,9 +556,8 @@ BATCH = {
 }
 
 
-@pytest.mark.parametrize(
-    "ansi", ["true", pytest.param("false", marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("ansi", ["true", "false"])
 def test_spark_makes_the_same_raw_tables(spark, ansi):
     with session_settings(spark, "Pacific/Apia", ansi):
         for kind, rows in BATCH.items():

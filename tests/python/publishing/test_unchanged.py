@@ -675,7 +675,6 @@ def test_a_version_stays_and_is_read_from_what_the_raw_tables_hold_now(spark, as
     assert {row.meaning for row in spark.table(STAGED).collect()} >= {"second"}
 
 
-@pytest.mark.nightly
 @needs_spark
 def test_a_view_is_checked_against_its_contract_once(spark, asked, dbt, monkeypatch):
     questions, ask = [], SecureSparkAdapter.get_column_schema_from_query
@@ -699,6 +698,7 @@ def test_a_view_is_checked_against_its_contract_once(spark, asked, dbt, monkeypa
     assert len(questions) == 6
 
 
+@pytest.mark.nightly
 @needs_spark
 def test_what_somebody_has_altered_or_lost_is_put_right(spark, asked, tmp_path):
     of_now = version(spark)
