@@ -15,6 +15,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 # What asks for the built sample, of which one process has all.
 SAMPLE_TESTS = "tests/sample/"
+# Few tests, each over many random worlds.
+OF_WORLDS = ("tests/meaning/", "tests/python/oracle/")
 
 
 def pytest_addoption(parser) -> None:
@@ -42,7 +44,8 @@ def pytest_collection_modifyitems(items) -> None:
     def dearest_first(item) -> tuple[int, ...]:
         path = item.path
         is_of_sample = item.nodeid.startswith(SAMPLE_TESTS)
-        return not is_of_sample, -of_spark[path], -tests[path]
+        is_of_worlds = item.nodeid.startswith(OF_WORLDS)
+        return not is_of_sample, -of_spark[path], not is_of_worlds, -tests[path]
 
     items.sort(key=dearest_first)
 
