@@ -12,10 +12,9 @@
 #}
 {% macro read_deliveries(name, columns=[], rows=none, until=none, types=none, readings=none) -%}
 {%- set types = types or secure_datasets.repository_tables()[name].columns -%}
-{%- set feed = secure_datasets.feed_of(name) -%}
+{%- set feed, read_times = secure_datasets.feed_of(name), secure_datasets._times_read_once() -%}
 {%- set readings = secure_datasets.raw_readings(name) if readings is none else readings -%}
 {%- set beside, deletes = secure_datasets.beside_deliveries(name), feed and feed.deletes -%}
-{%- set read_times = secure_datasets._times_read_once() -%}
 {%- set more = columns | reject('in', ['id', 'is_active'] + read_times) | list -%}
 source as (
 

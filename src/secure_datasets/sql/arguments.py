@@ -459,10 +459,5 @@ def _combined(tree: exp.Expression) -> list[exp.Expression]:
         return [tree.left, tree.right]
     if isinstance(tree, exp.Coalesce | exp.Greatest | exp.Least):
         return [tree.this, *tree.expressions]
-    values: list[exp.Expression | None] = []
-    if isinstance(tree, exp.Case):
-        values = [each.args["true"] for each in tree.args["ifs"]]
-        values.append(tree.args.get("default"))
-    elif isinstance(tree, exp.If):
-        values = [tree.args["true"], tree.args.get("false")]
-    return [each for each in values if each and not isinstance(each, exp.Null)]
+    values = expressions.branches(tree)
+    return [each for each in values if not isinstance(each, exp.Null)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from secure_datasets.sql.expressions import ExpressionProblem, constant
+from secure_datasets.sql.expressions import ExpressionProblem, branches, constant
 from secure_datasets.sql.functions import names
 from secure_datasets.sql.inference import MOMENTS, family, written_family
 
@@ -109,18 +109,7 @@ def _together(node: exp.Expression) -> Iterator[exp.Expression]:
         if node.this is not None and isinstance(node, exp.Case):
             yield node.this
             yield from (each.this for each in node.args["ifs"])
-        yield from _values(node)
-
-
-def _values(node: exp.Expression) -> Iterator[exp.Expression]:
-    """Return what a choice can give."""
-    from sqlglot import exp
-
-    found = [each.args["true"] for each in node.args.get("ifs", ())]
-    if not isinstance(node, exp.Case):
-        found = [node.args.get("true")]
-    found += [node.args.get("false"), node.args.get("default")]
-    yield from filter(None, found)
+        yield from branches(node)
 
 
 def _moved(node: exp.Expression) -> Iterator[exp.Expression]:
@@ -155,12 +144,12 @@ def _is_made_moment(node: exp.Expression) -> bool:
 
 
 def _chosen(node: exp.Expression) -> list[exp.Expression]:
-    """Return the values of which a node gives one."""
+    """Return the values from which a node chooses one."""
     from sqlglot import exp
 
     if isinstance(node, exp.Coalesce | exp.Greatest | exp.Least | exp.Nullif):
         return list(node.iter_expressions())
-    return list(_values(node)) if isinstance(node, exp.Case | exp.If | exp.Nvl2) else []
+    return branches(node)
 
 
 def _is_made(node: exp.Expression) -> bool:

@@ -1315,17 +1315,20 @@ def _values(tree: exp.Expression) -> list[exp.Expression]:
     from sqlglot import exp
 
     tree = tree.unnest()
-    branches: list[exp.Expression | None] = []
-    if isinstance(tree, exp.Case):
-        branches = [branch.args["true"] for branch in tree.args["ifs"]]
-        branches.append(tree.args.get("default"))
-    elif isinstance(tree, exp.If):
-        branches = [tree.args["true"], tree.args.get("false")]
-    elif isinstance(tree, exp.Coalesce):
-        branches = [tree.this, *tree.expressions]
-    if not branches:
-        return [tree]
-    return [value for branch in branches if branch for value in _values(branch)]
+    is_choice = isinstance(tree, exp.Coalesce)
+    given = [tree.this, *tree.expressions] if is_choice else branches(tree)
+    return [value for each in given for value in _values(each)] or [tree]
+
+
+def branches(node: exp.Expression) -> list[exp.Expression]:
+    """Return the values of a `case`, an if() or an nvl2(); no other node has any."""
+    from sqlglot import exp
+
+    if not isinstance(node, exp.Case | exp.If | exp.Nvl2):
+        return []
+    given = [each.args["true"] for each in node.args.get("ifs", ())]
+    given += [node.args.get(name) for name in ("true", "false", "default")]
+    return [each for each in given if each is not None]
 
 
 def check_measure(

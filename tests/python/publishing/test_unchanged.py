@@ -39,8 +39,8 @@ MODELS = {
 sources:
   - name: raw
     schema: {RAW}
-    tables: [name: rows, name: rows]
-""".replace("[name: rows, name: rows]", "[{name: rows}]"),
+    tables: [{{name: rows}}]
+""",
     "models/_secured.yml": """
 models:
   - name: secured
