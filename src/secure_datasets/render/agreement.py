@@ -214,15 +214,8 @@ def _values(node: exp.Expression) -> list[exp.Expression]:
     """Return the candidate values of a coalesce, a case or an if; else no values."""
     from sqlglot import exp
 
-    values: list[exp.Expression | None] = []
-    if isinstance(node, exp.Coalesce):
-        values = [node.this, *node.expressions]
-    elif isinstance(node, exp.Case):
-        values = [each.args["true"] for each in node.args["ifs"]]
-        values.append(node.args.get("default"))
-    elif isinstance(node, exp.If):
-        values = [node.args["true"], node.args.get("false")]
-    return [value for value in values if value is not None]
+    is_choice = isinstance(node, exp.Coalesce)
+    return [node.this, *node.expressions] if is_choice else expressions.branches(node)
 
 
 def _kind_of_values(node: exp.Expression, types: Mapping[str, str]) -> str | None:
@@ -359,7 +352,7 @@ def _check_form(
     if isinstance(node, exp.SetOperation) and node.args.get("by_name"):
         raise refuse("union by name")
     if isinstance(node, exp.Join):
-        # Which columns are compared, and of which types, the text does not say.
+        # The text does not show the compared columns and their types.
         if node.args.get("using") or node.method:
             raise refuse("a join by the names of columns")
         if node.kind.upper() in ("SEMI", "ANTI"):

@@ -88,8 +88,8 @@ BETWEEN = functions.names(
     """
 )
 WITH_UNIT = functions.names("date_diff datediff timestampdiff")
-# The units to which a day and a moment are cut, each with the place of the argument;
-# with another unit Spark gives null.
+# The units for cutting a day and a moment, each with the place of the argument. Spark
+# gives null for any other unit.
 OF_A_DAY = functions.names("year yyyy yy quarter month mm mon week")
 CUT = {
     "trunc": (1, OF_A_DAY),
@@ -375,7 +375,7 @@ def _check_arguments(call: Call) -> None:
         unit = _text_of(call.arguments[place])
         if unit is not None and unit.lower() not in units:
             raise ExpressionProblem(
-                f"'{{key}}' has '{name}' to a unit of which Spark makes null: write one"
+                f"'{{key}}' has '{name}' to a unit that Spark makes null: write one"
                 f" of {', '.join(sorted(units))}"
             )
     if name == "named_struct" and None in map(_text_of, call.arguments[::2]):

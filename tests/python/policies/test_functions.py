@@ -482,8 +482,8 @@ def test_R20_what_is_harmless_is_taken(call):
         ("cast(s as date) < z", "reads a day made of a text or a number as a moment"),
         *REFUSED_BY_SPARK,
         # Spark takes it, and gives null.
-        ("date_trunc('foo', z) is null", "has 'date_trunc' to a unit of which Spark"),
-        ("trunc(d, 'hour') is null", "has 'trunc' to a unit of which Spark makes null"),
+        ("date_trunc('foo', z) is null", "has 'date_trunc' to a unit that Spark"),
+        ("trunc(d, 'hour') is null", "has 'trunc' to a unit that Spark makes null"),
         # Spark takes it, and the parser reads it as something else.
         ("substring(s, 1 for 3) > ''", "has 'substring' with 'for' and without 'from'"),
         ("hll_sketch_estimate(x)", "which a rule can't have: it can fail, or is made"),
