@@ -17,7 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_secure_spark import lineage
 from secure_datasets import digest, installed
 from secure_datasets.config import feeds, plan, problems, references, sml, tags
-from secure_datasets.config.checks import Models, check
+from secure_datasets.config.checks import check
 from secure_datasets.config.document import (
     ADDED,
     MACRO,
@@ -29,6 +29,7 @@ from secure_datasets.config.document import (
 )
 from secure_datasets.config.errors import ConfigError
 from secure_datasets.config.layers import lay_on
+from secure_datasets.config.models import Models
 from secure_datasets.config.planner import Planner
 from secure_datasets.config.problems import ConfigProblem, ConfigProblems
 from secure_datasets.config.reading import Document, read

@@ -19,7 +19,7 @@ from jinja2 import Environment, Template
 from projects import ROOT
 
 from dbt_secure_spark.settings import as_of_text
-from secure_datasets.config.checks import Models
+from secure_datasets.config.models import Models
 from secure_datasets.macro_methods import SecureDatasets
 from secure_datasets.questions.asked import AccessQuestions
 from secure_datasets.questions.changes import AccessChanges

@@ -15,7 +15,7 @@ from secure_datasets.rules import times
 from secure_datasets.sql import expressions
 
 if TYPE_CHECKING:
-    from secure_datasets.config.checks import Models
+    from secure_datasets.config.models import Models
 
 DEFAULT = "default"
 # Spark has these besides `string`, and reads them as `string`.

@@ -92,9 +92,9 @@ def edited_config(package: Package, folder: Path) -> Edited:
     """Return the config of a project's files over the product's of the state."""
     # Only a question with a config imports dbt's exceptions: imports take time.
     from secure_datasets.config import tags
-    from secure_datasets.config.checks import Models
     from secure_datasets.config.document import Source
     from secure_datasets.config.errors import SentenceError
+    from secure_datasets.config.models import Models
     from secure_datasets.macro_methods import SecureDatasets
 
     path, text = _file_of(folder)

@@ -14,8 +14,8 @@ import duckdb
 import pytest
 from rendering import Macros, Stopped
 
-from secure_datasets.config.checks import Models
 from secure_datasets.config.errors import ConfigError
+from secure_datasets.config.models import Models
 from secure_datasets.macro_methods import SecureDatasets
 
 CONDITIONS = 150

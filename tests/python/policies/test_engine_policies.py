@@ -21,7 +21,7 @@ from random_policies import USERS, document, random_case
 from rendering import Macros, Stopped
 from sqlglot import exp
 
-from secure_datasets.config.checks import Models
+from secure_datasets.config.models import Models
 from secure_datasets.macro_methods import SecureDatasets
 from secure_datasets.render.row_filters import ENGINES, PREFIX
 

@@ -11,8 +11,8 @@ from rendering import Stopped
 
 from dbt_secure_spark.published_state import nodes_of
 from secure_datasets.config import tags
-from secure_datasets.config.checks import Models
 from secure_datasets.config.errors import ConfigError
+from secure_datasets.config.models import Models
 from secure_datasets.macro_methods import ProjectDatasets, models_of
 
 ANN, BEN = 1, 2
