@@ -15,17 +15,22 @@
     {%- for seed in graph.nodes.values() if seed.resource_type == 'seed' -%}
         {% do seeds.update({seed.name: seed.relation_name}) %}
     {%- endfor -%}
+    {%- set known_since = {} -%}
     {%- for name in found.staged -%}
+        {%- set feed = secure_datasets.feed_over_time(name) -%}
+        {%- if feed and feed.snapshots -%}
+            {% do known_since.update({name: feed.snapshots[0].since}) %}
+        {%- endif -%}
         {%- set reading = secure_datasets.raw_readings(name).get('id') -%}
         {%- set given = 'raw.id' if reading else secure_datasets.delivered_text('raw.id', 'bigint') -%}
         {%- set read_id = secure_datasets.value_read(given, 'bigint', reading) -%}
         {% do queries.update({name: {
-            'deliveries': secure_datasets.delivered_values(name, timelines.columns_named(raw_tables[name])),
-            'raw': 'select raw.*, ' ~ read_id ~ ' as timeline_id from ' ~ secure_datasets.raw_relation(name) ~ ' as raw',
-            'history': secure_datasets.stage_raw_table(name, 'timeline_' ~ name),
+            'deliveries': secure_datasets.delivered_values(name, timelines.columns_named(raw_tables[name]), feed),
+            'raw': 'select raw.*, ' ~ read_id ~ ' as timeline_id from ' ~ secure_datasets.raw_relation(name, feed=feed) ~ ' as raw',
+            'history': secure_datasets.stage_raw_table(name, 'timeline_' ~ name, feed),
         }}) %}
     {%- endfor -%}
-    {{ return(dict(found, models=models, seeds=seeds, queries=queries)) }}
+    {{ return(dict(found, models=models, seeds=seeds, queries=queries, known_since=known_since)) }}
 {% endmacro %}
 
 

@@ -31,6 +31,24 @@
 
 
 {#
+    The feed of a raw table that is read at all times. A table without history has the past that its format
+    keeps: `snapshots`, each with its rows and the moment from which they were the table's. An id that the
+    next one lacks is deleted by it.
+#}
+{% macro feed_over_time(name) %}
+    {%- set feed = secure_datasets.feed_of(name) -%}
+    {%- if not execute or not feed or feed.has_history -%}
+        {{ return(feed) }}
+    {%- endif -%}
+    {%- set kept = adapter.raw_snapshots(name, source('repository', name), var('as_of', none)) -%}
+    {%- if not kept -%}
+        {% do secure_datasets.check_has_past(name) %}
+    {%- endif -%}
+    {{ return(dict(feed, deletes=true, snapshots=kept)) }}
+{% endmacro %}
+
+
+{#
     A timestamp written out in UTC, whatever the session's zone. It may not be null: for a struct of
     nulls the code that Spark generates for `to_csv` fails.
 #}
@@ -194,7 +212,7 @@ false
 {%- set readings = secure_datasets.raw_readings(name) if readings is none else readings -%}
 {%- set id_reading = readings.get('id') -%}
 {%- set read_id = secure_datasets.value_read('id' if id_reading else secure_datasets.delivered_text('id', 'bigint'), 'bigint', id_reading) -%}
-{%- set columns = table.columns | list + secure_datasets._columns_beside(feed) -%}
+{%- set columns = table.columns | list + secure_datasets.columns_beside(feed) -%}
 with {{ secure_datasets._written_step(table, feed, readings, raw) }}
 {%- if feed.before_when %},
 
@@ -257,7 +275,7 @@ union all
 written as (
 
     select
-        {{ columns | join(',\n        ') }}
+        {{ (columns + (['feed_snapshot'] if feed.snapshots else [])) | join(',\n        ') }}
     from {{ raw }}
 
 )
@@ -576,16 +594,13 @@ order by {% for key in secure_datasets.recency_keys(feed) -%}
 {%- endmacro %}
 
 
-{# The columns of a raw table's deliveries that are not in the contract: none without a declared feed. #}
-{% macro beside_deliveries(name) %}
-    {%- set feed = secure_datasets.feed_of(name) -%}
-    {{ return(secure_datasets._columns_beside(feed) if feed else []) }}
-{% endmacro %}
-
-
-{# The columns of a declared feed's deliveries that are not in the contract. #}
-{% macro _columns_beside(feed) %}
-    {{ return((['feed_is_deleted'] if feed.deletes else []) + secure_datasets._position_columns(feed)) }}
+{# The columns of a feed's deliveries that are not in the contract: none without a declared feed. #}
+{% macro columns_beside(feed) %}
+    {%- if not feed -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- set found = (['feed_is_deleted'] if feed.deletes else []) + secure_datasets._position_columns(feed) -%}
+    {{ return(found + (['feed_snapshot'] if feed.snapshots else [])) }}
 {% endmacro %}
 
 

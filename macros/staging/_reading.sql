@@ -287,8 +287,9 @@ end
     is already loaded.
 
     readings  how the columns are read by their types, if it is known already
+    feed      the result of feed_over_time(); none for the present, or one past state
 #}
-{% macro raw_relation(name, readings=none) -%}
+{% macro raw_relation(name, readings=none, feed=none) -%}
 {%- if secure_datasets.reads_sample() -%}
 {%- if project_name != 'secure_datasets' and not var('loads_sample') -%}
 {{ exceptions.raise_compiler_error("raw_schema is '" ~ var('raw_schema') ~ "', where this project has no raw tables: name the schema of the replica, `vars: {raw_schema: ...}` in dbt_project.yml, or load the sample there, `loads_sample: true`.") }}
@@ -297,7 +298,7 @@ end
 {%- if secure_datasets.reads_sample() and var('as_of', none) is none -%}
 {%- set _ = ref(name) -%}
 {%- endif -%}
-{%- set feed = secure_datasets.feed_of(name) -%}
+{%- set feed = feed or secure_datasets.feed_of(name) -%}
 {%- if name in secure_datasets.absent_tables() -%}
 {{ secure_datasets._no_rows_of(name) }}
 {%- elif feed -%}
@@ -312,7 +313,14 @@ end
 
 {# The raw rows of a feed. A past state of a feed without history reads the raw table as of that moment. #}
 {% macro _raw_rows(name, feed) -%}
-{%- if execute and not feed.has_history and var('as_of', none) is not none -%}
+{%- if feed.snapshots -%}
+(
+    {%- for kept in feed.snapshots %}
+            select {{ kept.columns | join(', ') }}, cast({{ kept.since }} as bigint) as feed_snapshot from {{ kept.rows }}
+            {{- '\n            union all' if not loop.last }}
+    {%- endfor %}
+        )
+{%- elif execute and not feed.has_history and var('as_of', none) is not none -%}
 {%- set of_then = adapter.raw_rows_as_of(name, source('repository', name), var('as_of')) -%}
 {%- if not of_then -%}
     {% do secure_datasets.check_has_past(name) %}

@@ -9,16 +9,17 @@
     until    the moment until which deliveries were loaded; none for all
     types    the columns of a delivery with their types; none for the columns of the raw table
     readings how the columns are read by their types, if it is known already
+    feed     the result of feed_over_time(); none for the present, or one past state
 #}
-{% macro read_deliveries(name, columns=[], rows=none, until=none, types=none, readings=none) -%}
+{% macro read_deliveries(name, columns=[], rows=none, until=none, types=none, readings=none, feed=none) -%}
 {%- set types = types or secure_datasets.repository_tables()[name].columns -%}
-{%- set feed, read_times = secure_datasets.feed_of(name), secure_datasets._times_read_once() -%}
+{%- set feed, read_times = feed or secure_datasets.feed_of(name), secure_datasets._times_read_once() -%}
 {%- set readings = secure_datasets.raw_readings(name) if readings is none else readings -%}
-{%- set beside, deletes = secure_datasets.beside_deliveries(name), feed and feed.deletes -%}
+{%- set beside, deletes = secure_datasets.columns_beside(feed), feed and feed.deletes -%}
 {%- set more = columns | reject('in', ['id', 'is_active'] + read_times) | list -%}
 source as (
 
-    select * from {{ rows or secure_datasets.raw_relation(name, readings) }}
+    select * from {{ rows or secure_datasets.raw_relation(name, readings, feed) }}
 
 ),
 
@@ -69,7 +70,13 @@ dated as (
         {%- if feed and feed.deletes %}
         feed_is_deleted as is_deleted,
         {%- endif %}
+        {%- if feed and feed.snapshots %}
+        {{ columns | reject('equalto', 'sf_date_created') | join(',\n        ') }},
+        timestamp_micros(feed_snapshot) as sf_date_created,
+        feed_snapshot,
+        {%- else %}
         {{ columns | join(',\n        ') }},
+        {%- endif %}
         {{ secure_datasets.delivery_order_key('date_modified', secure_datasets.is_filled('delivery.date_modified', readings.get('date_modified'))) }} as modified_order,
         {{ secure_datasets.delivery_order_key('sf_date_created', none if feed and feed.has_clock else secure_datasets.is_filled('delivery.sf_date_created', readings.get('sf_date_created'))) }} as loaded_order
         {%- for position in (feed.positions if feed else []) %},

@@ -11,16 +11,17 @@
                 one row per id and moment at which the newest delivery changed: `since`, in
                 microseconds of UTC. A delivery without a load time exists from the beginning, the
                 smallest number.
+    feed        the result of feed_over_time(); none without `history_of`
 #}
-{% macro stage_raw_table(name, history_of=none) %}
+{% macro stage_raw_table(name, history_of=none, feed=none) %}
 {%- set table = secure_datasets.repository_tables().get(name) -%}
 {%- if not table -%}
     {{ exceptions.raise_compiler_error("stage_raw_table: '" ~ name ~ "' is not a table of repository_tables().") }}
 {%- endif -%}
 {#- Deliveries with the same id compete; over time, deliveries with the same id and moment. -#}
 {%- set rivals = 'id, since' if history_of else 'id' -%}
-{%- set feed, readings = secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
-{%- if execute and history_of -%}
+{%- set feed, readings = feed or secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
+{%- if execute and history_of and not (feed and feed.snapshots) -%}
     {% do secure_datasets.check_has_past(name) %}
 {%- endif -%}
 {%- set deletes = feed and feed.deletes -%}
@@ -29,14 +30,14 @@
     {#- The rows depend on no clock: the view over them does. -#}
     {% do config(in_time='is_live') %}
 {%- endif -%}
-with {{ secure_datasets.read_deliveries(name, rows=history_of, until=var('as_of', none), readings=readings) }},
+with {{ secure_datasets.read_deliveries(name, rows=history_of, until=var('as_of', none), readings=readings, feed=feed) }},
 {%- if table.object_type %}
 
 {{ secure_datasets._known_roles(table) }},
 {%- endif %}
 {%- if history_of %}
 
-{{ secure_datasets._contenders(feed) }},
+{{ secure_datasets._rows_of_snapshots(feed) if feed and feed.snapshots else secure_datasets._contenders(feed) }},
 {%- endif %}
 
 {{ secure_datasets._ranked_deliveries(rivals, feed, 'contenders' if history_of else 'dated') }},
@@ -102,6 +103,66 @@ contenders as (
 
     select * from measured
     where recency = newest_until_then
+
+)
+{%- endmacro %}
+
+
+{# The same for the snapshots of a table without history: its rows in each, and the deletions between them. #}
+{% macro _rows_of_snapshots(feed) -%}
+{%- set orders = ['modified_order', 'loaded_order'] -%}
+{%- for position in feed.positions -%}
+    {%- do orders.append('position_order_' ~ loop.index) -%}
+{%- endfor -%}
+{{ secure_datasets._followed_step(feed.snapshots | map(attribute='since') | list) }},
+
+contenders as (
+
+    select
+        id,
+        feed_snapshot as since,
+        delivery,
+        is_active,
+        is_deleted,
+        date_modified,
+        sf_date_created,
+        {{ orders | join(',\n        ') }}
+    from followed
+    union all
+    -- A snapshot may have several rows of an id.
+    select distinct
+        id,
+        next_snapshot as since,
+        null as delivery,
+        false as is_active,
+        true as is_deleted,
+        null as date_modified,
+        timestamp_micros(next_snapshot) as sf_date_created,
+        null as {{ orders | join(',\n        null as ') }}
+    from followed
+    where next_snapshot < coalesce(next_there, next_snapshot + 1)
+
+)
+{%- endmacro %}
+
+
+{# The step with each row of a snapshot, the next snapshot, and the next one that has the row's id. #}
+{% macro _followed_step(moments) -%}
+followed as (
+
+    select
+        *,
+        case feed_snapshot
+            {%- for moment in moments %}
+            when {{ moment }} then {{ 'cast(null as bigint)' if loop.last else loop.nextitem }}
+            {%- endfor %}
+        end as next_snapshot,
+        min(feed_snapshot) over (
+            partition by id
+            order by feed_snapshot
+            range between 1 following and unbounded following
+        ) as next_there
+    from dated
 
 )
 {%- endmacro %}

@@ -3,8 +3,9 @@
 Both are in the session's catalog, unless the profile names a `versions_catalog`, which
 stores tables in Iceberg. In all modules but this one, a version's name is its schema
 and table: the catalog is added when a statement is sent, and removed when a view's text
-is read. The schema of the versions exists in both catalogs: in the session's catalog it
-has the locks and the notes of runs.
+is read. So is the snapshot that a version was written as: what somebody writes into the
+version's table later is not shown. The schema of the versions exists in both catalogs:
+in the session's catalog it has the locks and the notes of runs.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ from dbt_secure_spark.queries import (
     in_catalog,
     in_catalog_of_versions,
     schemas_of_functions,
+    versions_with_snapshots,
+    with_snapshots,
     without_catalog,
+    without_snapshots,
 )
 from dbt_secure_spark.settings_of_views import OF_DATABRICKS
 from dbt_secure_spark.versions import (
     NAMED_VERSION,
     existing_schemas,
+    named_versions,
     rows_of,
     versions_catalog,
     without_kept,
@@ -35,6 +40,8 @@ from dbt_secure_spark.versions import (
 
 NAME = re.compile(r"\w+")
 ICEBERG = "iceberg"
+# The number of versions in one query: the query has each name.
+AT_ONCE = 50
 # A version in a view's text, and the catalog in front of it.
 WITH_CATALOG = re.compile(
     rf"(?:(?P<catalog>`(?:[^`]|``)*`|\w+)\.)?(?P<version>{NAMED_VERSION.pattern})", re.I
@@ -82,21 +89,122 @@ def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> 
         for of_kind in (graph["nodes"], graph["sources"])
         for node in of_kind.values()
     }
-    if catalog := versions_catalog(adapter):
+    catalog = versions_catalog(adapter)
+    if catalog:
         query = in_catalog_of_versions(query, catalog)
     patterns = [NAMED_VERSION.pattern, *map(re.escape, sorted(relations - {""}))]
     # Only schemas: the first part of `builtin.abs(1)` is none.
     schemas = schemas_of_functions(query)
     schemas = schemas and schemas & existing_schemas(adapter)
-    return in_catalog(query, "|".join(patterns), catalog_of(adapter), schemas)
+    query = in_catalog(query, "|".join(patterns), catalog_of(adapter), schemas)
+    return _with_snapshots(adapter, query) if catalog else query
+
+
+def _with_snapshots(adapter: SparkAdapter, query: str) -> str:
+    """Add the snapshots to a view's query; raise if a version has lost its own."""
+    versions = named_versions(query)
+    snapshots = snapshots_of(adapter, versions)
+    if lost := sorted(set(versions) - snapshots.keys()):
+        raise CompilationError(
+            f"{', '.join(lost)} no longer has the snapshot that it was written as, so"
+            " no view can show it: run what it belongs to again, with --full-refresh."
+        )
+    return with_snapshots(query, snapshots)
 
 
 def without_its_catalog(adapter: SparkAdapter, text: str) -> str:
-    """Remove the catalogs from a view's text that `in_its_catalog` has added."""
+    """Remove from a view's text what `in_its_catalog` has added.
+
+    A version with a snapshot that is not its own keeps both: somebody has put it there.
+    """
+    catalog = versions_catalog(adapter)
+    if catalog and (versions := versions_with_snapshots(text)):
+        text = without_snapshots(text, snapshots_of(adapter, versions))
     text = without_catalog(text, catalog_of(adapter))
-    if catalog := versions_catalog(adapter):
-        text = without_catalog(text, catalog, NAMED_VERSION.pattern)
-    return text
+    return without_catalog(text, catalog, NAMED_VERSION.pattern) if catalog else text
+
+
+# The snapshots of versions in Iceberg
+
+
+def snapshots_of(adapter: SparkAdapter, versions: Iterable[str]) -> dict[str, int]:
+    """Return the snapshot that each version was written as, of those that have it.
+
+    They never change, so each is asked for once, many of them in one statement.
+    """
+    known, wanted = _known_snapshots(adapter), set(versions)
+    unknown = sorted(wanted - known.keys())
+    for start in range(0, len(unknown), AT_ONCE):
+        _look_up(adapter, unknown[start : start + AT_ONCE])
+    return {version: known[version] for version in wanted & known.keys()}
+
+
+def has_its_snapshot(adapter: SparkAdapter, version: str) -> bool:
+    """Return whether a version still has the snapshot that it was written as."""
+    is_of_iceberg = versions_catalog(adapter) is not None
+    return not is_of_iceberg or bool(snapshots_of(adapter, [version]))
+
+
+def names_snapshots(adapter: SparkAdapter, text: str) -> bool:
+    """Return whether a view's text names a snapshot of each version that it reads."""
+    named = named_versions(text)
+    return versions_catalog(adapter) is None or (
+        sorted(named) == versions_with_snapshots(text)
+    )
+
+
+def first_snapshot(version: str) -> str:
+    """Return SQL for the snapshot that a version was written as; null if it is gone.
+
+    A later one was written by somebody else. It has a parent, unless it replaced the
+    whole table.
+    """
+    return (
+        f"select min_by(snapshot_id, committed_at) from {version}.snapshots"
+        " where parent_id is null"
+    )
+
+
+def rows_with_snapshot(adapter: SparkAdapter, version: str) -> int:
+    """Return the number of rows of a version, and remember its snapshot.
+
+    Whoever counts the rows makes or reads a view, which names the snapshot.
+    """
+    if versions_catalog(adapter) is None:
+        return int(rows_of(adapter, f"select count(*) from {version}")[0][0])
+    query = f"select count(*), ({first_snapshot(version)}) from {version}"
+    ((rows, snapshot),) = rows_of(adapter, query)
+    _note(adapter, version, snapshot)
+    return int(rows)
+
+
+def _note(adapter: SparkAdapter, version: str, snapshot: Any) -> None:
+    """Remember the result of `first_snapshot`."""
+    if snapshot is not None:
+        _known_snapshots(adapter)[str(version).lower()] = int(snapshot)
+
+
+def _known_snapshots(adapter: SparkAdapter) -> dict[str, int]:
+    if not hasattr(adapter, "snapshots_written"):
+        adapter.snapshots_written = {}
+    return adapter.snapshots_written
+
+
+def _look_up(adapter: SparkAdapter, versions: list[str]) -> None:
+    parts = (
+        f"select '{each}' as version, ({first_snapshot(each)})" for each in versions
+    )
+    try:
+        rows = rows_of(adapter, " union all ".join(parts))
+    except DbtRuntimeError as failure:
+        # A view may name a version that somebody has dropped.
+        if "NOT_FOUND" not in str(failure):
+            raise
+        for version in versions if len(versions) > 1 else ():
+            _look_up(adapter, [version])
+        return
+    for version, snapshot in rows:
+        _note(adapter, version, snapshot)
 
 
 # The checks before anything is written

@@ -18,10 +18,12 @@ from dbt_secure_spark.publishing import (
     relation_of,
     relation_of_version,
 )
+from dbt_secure_spark.queries import AS_OF
 from dbt_secure_spark.raw_tables import CONTENT, columns_of, hash_of_row
 from dbt_secure_spark.versions import NAMED_VERSION, rows_of, versions_read
 
 logger = AdapterLogger("Spark")
+SHOWN = re.compile(rf"(?P<version>{NAMED_VERSION.pattern})(?:{AS_OF.pattern})?", re.I)
 
 
 def mark_what_stayed(
@@ -225,9 +227,9 @@ def _versions_traded(before: str, now: str) -> set[tuple[str, str]] | None:
 
 
 def _without_versions(text: str) -> str:
-    """Return a text with relations in the place of their versions."""
-    return NAMED_VERSION.sub(
-        lambda found: relation_of_version(found[0].lower()), text.strip()
+    """Return a text with relations in the place of their versions and snapshots."""
+    return SHOWN.sub(
+        lambda found: relation_of_version(found["version"].lower()), text.strip()
     )
 
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOMENT = re.compile(
     DAY.pattern + r"[ T]([01][0-9]|2[0-3])(:[0-9]{2}){2}(\.[0-9]{1,6})?"
 )
+
+EPOCH = datetime(1970, 1, 1)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def micros_of(moment: datetime) -> int:
+    """Return a moment in UTC, without its zone, in microseconds since 1970."""
+    return (moment - EPOCH) // MICROSECOND
 
 
 def now() -> datetime:

@@ -27,8 +27,8 @@ from jinja2 import Undefined
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from dbt_secure_spark.catalogs import AT_ONCE, snapshots_of
 from dbt_secure_spark.lineage import digest_of_code, relation_of
-from dbt_secure_spark.raw_tables import CURRENT_SNAPSHOT
 from dbt_secure_spark.run import RunLost
 from dbt_secure_spark.session import start_session
 from dbt_secure_spark.submission import session_parameters
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 STATE = "published.json"
 BUILDING = "published.run.json"
-# The number of versions in one query: the query has each name.
-AT_ONCE = 50
 # File systems that show a file only once it is closed, and have no atomic rename.
 OBJECT_STORES = ("s3a", "s3", "gs", "wasb", "wasbs", "oss")
 SPARK_TYPES = {
@@ -230,7 +228,7 @@ class StateFile:
         )
         versions = {*before}.union(*shown.values())
         tables = tables_of(self.adapter, versions, definitions_of_versions)
-        snapshots = snapshots_of(self.adapter, tables)
+        snapshots = files_of_snapshots(self.adapter, tables)
         relations = {}
         for name, text in sorted(told.items()):
             fields = fields_of(text)
@@ -401,12 +399,12 @@ class Snapshot(NamedTuple):
     files: list[list[Any]]
 
 
-def snapshots_of(
+def files_of_snapshots(
     adapter: SparkAdapter, versions: Mapping[str, str]
 ) -> dict[str, Snapshot]:
-    """Return the snapshots of the versions in Iceberg, with their files.
+    """Return the snapshots that versions in Iceberg were written as, with their files.
 
-    A version's folder may have further files, which failed tasks left.
+    A version's folder may have further files, of failed tasks and later snapshots.
 
     versions  the versions' definitions in the metastore
     """
@@ -417,10 +415,18 @@ def snapshots_of(
     }
     files: dict[str, list[list[Any]]] = {name: [] for name in of_iceberg}
     names = list(of_iceberg)
+    if not names:
+        return {}
+    try:
+        ids = snapshots_of(adapter, names)
+    except DbtRuntimeError as failure:
+        raise NotWritten(f"snapshots of versions: {failure}") from failure
+    if lost := [name for name in names if name not in ids]:
+        raise NotWritten(f"the catalog shows no snapshot of {lost[0]}")
     for start in range(0, len(names), AT_ONCE):
         queries = (
             f"select '{name}' as version, file_path, file_size_in_bytes"
-            f" from {name}.files"
+            f" from {name}.files version as of {ids[name]}"
             for name in names[start : start + AT_ONCE]
         )
         try:
@@ -432,13 +438,7 @@ def snapshots_of(
             if not path.startswith(f"{location}/"):
                 raise NotWritten(f"{path} is outside of {location}")
             files[name].append([path.removeprefix(f"{location}/"), int(size)])
-    found = {}
-    for name, fields in of_iceberg.items():
-        snapshot = CURRENT_SNAPSHOT.search(fields.get("Table Properties", ""))
-        if snapshot is None:
-            raise NotWritten(f"the catalog shows no snapshot of {name}")
-        found[name] = Snapshot(int(snapshot[1]), sorted(files[name]))
-    return found
+    return {name: Snapshot(ids[name], sorted(files[name])) for name in names}
 
 
 def version_of(

@@ -1522,12 +1522,6 @@ def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
     return None
 
 
-def text_told(adapter: SparkAdapter, definition: str | None) -> str | None:
-    """Return a view's text in its definition; None if the relation is no view."""
-    text = fields_of(definition or "").get("View Text")
-    return text and without_its_catalog(adapter, text)
-
-
 def shows_public_rows(adapter: SparkAdapter, relation: Any) -> bool | None:
     """Return whether a secure dataset shows rows to everyone; None if unknown."""
     return shows_rows_of_nobody(text_of_view(adapter, str(relation)))

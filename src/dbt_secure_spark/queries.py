@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -63,6 +63,8 @@ PIECE = re.compile(
 # In a comment, a nested comment begins or one ends. A hint is no comment.
 OF_COMMENT = re.compile(r"/\*(?!\+)|\*/")
 NARROWED = re.compile(r"\bwith (narrowed_before|untested)_\w+ as \(")
+# The snapshot of a version of Iceberg, after its name.
+AS_OF = re.compile(r"\s+version\s+as\s+of\s+(?P<snapshot>[0-9]+)\b", re.I)
 PART_OF_NAME = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 
 
@@ -145,6 +147,45 @@ def without_catalog(sql: str, catalog: str, relations: str = ".*") -> str:
             for name in _of_relations(sql, found) + functions
         ],
     )
+
+
+def with_snapshots(sql: str, snapshots: Mapping[str, int]) -> str:
+    """Add the snapshot to each version that a query reads, unless it names one."""
+    return _changed(
+        sql,
+        [
+            (end, end, f" version as of {snapshots[version]}")
+            for version, end, found in _snapshots(sql)
+            if version in snapshots and found is None
+        ],
+    )
+
+
+def without_snapshots(sql: str, snapshots: Mapping[str, int]) -> str:
+    """Remove what `with_snapshots` has added; a different snapshot stays."""
+    return _changed(
+        sql,
+        [
+            (end, found.end(), "")
+            for version, end, found in _snapshots(sql)
+            if found and int(found["snapshot"]) == snapshots.get(version)
+        ],
+    )
+
+
+def versions_with_snapshots(sql: str) -> list[str]:
+    """Return the versions that a query reads as of a snapshot."""
+    return sorted({version for version, _, found in _snapshots(sql) if found})
+
+
+def _snapshots(sql: str) -> Iterator[tuple[str, int, re.Match[str] | None]]:
+    """Yield each version that a query reads, where its name ends, and its snapshot."""
+    for name in _dotted_names(sql):
+        version = ".".join(name.parts[-2:])
+        # A column has a further part, and a metadata table too.
+        if len(name.parts) < 4 and NAMED_VERSION.fullmatch(version):
+            end = name.places[-1][1]
+            yield version, end, AS_OF.match(sql, end)
 
 
 def schemas_of_functions(sql: str) -> set[str]:

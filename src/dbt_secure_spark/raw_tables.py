@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
+from datetime import datetime
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from dbt_secure_spark.functions import (
     may_read_tables,
     told_of_function,
 )
+from dbt_secure_spark.moments import EPOCH, MICROSECOND, micros_of
 from dbt_secure_spark.queries import (
     PART_OF_NAME,
     functions_of_people,
@@ -287,41 +289,115 @@ def raw_rows_as_of(
     Raises CompilationError if it keeps no snapshot of that moment, or one whose columns
     differ from the columns that the feed declares.
     """
+    if not _keeps_snapshots(adapter, relation):
+        return None
     moment = read_as_of(as_of)
+    history = _history(adapter, relation)
+    found = _until(name, relation, history, moment)[-1].snapshot
+    past = f"{relation} version as of {found}"
+    if differ := _differences(adapter, relation, past):
+        raise _other_columns(name, relation, moment, differ)
+    return past
+
+
+def raw_snapshots(
+    adapter: SparkAdapter, name: str, relation: Any, as_of: Any = None
+) -> list[dict[str, Any]] | None:
+    """Return what a raw table held, one snapshot after the other; None if unknown.
+
+    They go back as far as all of them are kept and have the columns of now.
+
+    Output of each: rows, the relation; columns, their names; since, the moment from
+    which it was the table, in microseconds of UTC
+
+    as_of  the moment of the last; None for now
+    """
+    if not _keeps_snapshots(adapter, relation):
+        return None
+    moment = datetime.max if as_of is None else read_as_of(as_of)
+    until = _until(name, relation, _history(adapter, relation), moment)
+    now_read = rows_of(adapter, f"describe query select * from {relation}")
+    columns = [quoted([row[0]]) for row in now_read]
+    found: dict[int, dict[str, Any]] = {}
+    for each in reversed(until):
+        if each.snapshot is None:
+            break
+        rows = f"{relation} version as of {each.snapshot}"
+        differ = _differences(adapter, relation, rows, now_read)
+        if differ and not found and as_of is not None:
+            raise _other_columns(name, relation, moment, differ)
+        if differ and found:
+            break
+        # A column may be newer than the last snapshot. Of several commits at one moment
+        # the last counts.
+        of_then = {"rows": str(relation) if differ else rows, "columns": columns}
+        found.setdefault(each.since, {**of_then, "since": each.since})
+    return sorted(found.values(), key=lambda each: each["since"])
+
+
+class _Current(NamedTuple):
+    """A snapshot that was a table's current one; None if it is no longer kept."""
+
+    snapshot: int | None
+    since: int
+
+
+def _keeps_snapshots(adapter: SparkAdapter, relation: Any) -> bool:
+    """Return whether a table has snapshots, as the session now sees it."""
     # A session that has read the table before caches its snapshots.
     adapter.execute(f"refresh table {relation}")
     told = rows_of(adapter, f"describe table extended {relation}")
-    if snapshot_of(adapter, relation, {row[0]: row[1] for row in told}) is None:
-        return None
+    told_of_it = {row[0]: row[1] for row in told}
+    return snapshot_of(adapter, relation, told_of_it) is not None
+
+
+def _history(adapter: SparkAdapter, relation: Any) -> list[_Current]:
+    """Return which snapshot was a table's current one, from when on, in order."""
     rows = rows_of(
         adapter,
-        "select kept.snapshot_id, date_format(history.made_current_at, 'yyyy-MM-dd"
-        " HH:mm:ss'),"
-        f" history.made_current_at <= timestamp '{moment}Z'"
+        "select kept.snapshot_id, unix_micros(history.made_current_at)"
         f" from {relation}.history as history left join {relation}.snapshots as kept"
         " on history.snapshot_id = kept.snapshot_id"
         " order by history.made_current_at",
     )
-    of_then = [row[0] for row in rows if row[2]]
-    if not of_then or of_then[-1] is None:
-        first = next((row[1] for row in rows if row[0] is not None), "never")
-        raise CompilationError(
-            f"{relation} keeps no snapshot of {moment}, but those since"
-            f" {first} (both UTC), and the feed of {name} holds the present alone:"
-            " ask about a later moment, or keep snapshots longer."
-        )
-    past = f"{relation} version as of {of_then[-1]}"
+    return [_Current(row[0] and int(row[0]), int(row[1])) for row in rows]
+
+
+def _until(
+    name: str, relation: Any, history: list[_Current], moment: datetime
+) -> list[_Current]:
+    """Return a table's history until a moment; raise if that state is not kept."""
+    of_then = [each for each in history if each.since <= micros_of(moment)]
+    if of_then and of_then[-1].snapshot is not None:
+        return of_then
+    kept = [each.since for each in history if each.snapshot is not None]
+    first = (EPOCH + kept[0] * MICROSECOND).replace(microsecond=0) if kept else "never"
+    raise CompilationError(
+        f"{relation} keeps no snapshot of {moment}, but those since"
+        f" {first} (both UTC), and the feed of {name} holds the present alone:"
+        " ask about a later moment, or keep snapshots longer."
+    )
+
+
+def _differences(
+    adapter: SparkAdapter, relation: Any, past: str, now_read: list[Any] | None = None
+) -> str:
+    """Return the columns in which a snapshot of a table differs from the table."""
     then = rows_of(adapter, f"describe query select * from {past}")
-    now = rows_of(adapter, f"describe query select * from {relation}")
-    differ = {(row[0], row[1]) for row in then} ^ {(row[0], row[1]) for row in now}
-    if differ:
-        columns = ", ".join(sorted({name for name, _ in differ}))
-        raise CompilationError(
-            f"{relation} had other columns, or of other types, on"
-            f" {moment} (UTC): {columns}. The feed of {name} is declared for those of"
-            " now: ask about a later moment."
-        )
-    return past
+    if now_read is None:
+        now_read = rows_of(adapter, f"describe query select * from {relation}")
+    differ = {(row[0], row[1]) for row in then} ^ {(row[0], row[1]) for row in now_read}
+    return ", ".join(sorted({name for name, _ in differ}))
+
+
+def _other_columns(
+    name: str, relation: Any, moment: datetime, columns: str
+) -> CompilationError:
+    return CompilationError(
+        f"{relation} had other columns, or of other types, on"
+        f" {moment} (UTC): {columns}. The feed of {name} is declared for those of"
+        " now: ask about a later moment."
+    )
 
 
 def hash_of_row(columns: list[tuple[str, str]]) -> str:

@@ -22,15 +22,20 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_secure_spark.catalogs import (
+    has_its_snapshot,
+    names_snapshots,
+    rows_with_snapshot,
+    without_its_catalog,
+)
 from dbt_secure_spark.functions import may_be_of_people
 from dbt_secure_spark.hidden_reads import LIBRARIES
 from dbt_secure_spark.in_time import InTime
 from dbt_secure_spark.lineage import STORED, relation_of, run_of_version, sources_of
+from dbt_secure_spark.published_state import fields_of
 from dbt_secure_spark.publishing import (
     option_to_read_some_rows,
-    rows_in,
     run_of,
-    text_told,
     whole_versions,
 )
 from dbt_secure_spark.queries import (
@@ -436,11 +441,14 @@ def version_to_keep(
     noted = MADE_OF.search(run_of(adapter).published.versions.get(version, ""))
     if noted is None or noted["digest"] != of_next.digest:
         return None
+    if not is_whole(adapter, version, noted["rows"]):
+        return None
     # A view that somebody has put in its place is replaced, too.
     query = shape.published_rows(version) if shape else f"select * from {version}"
-    text = text_told(adapter, begun["definition"]) or ""
+    told = fields_of(begun["definition"] or "").get("View Text", "")
+    text = without_its_catalog(adapter, told)
     is_shown = text.strip().lower() == query.lower()
-    if not is_shown or not is_whole(adapter, version, noted["rows"]):
+    if not is_shown or not names_snapshots(adapter, told):
         return None
     # For the nodes that read it.
     run_of(adapter).texts[relation_of(node)] = text
@@ -457,7 +465,8 @@ def shows(adapter: SparkAdapter, node: dict[str, Any], version: str) -> bool:
 def is_whole(adapter: SparkAdapter, version: str, rows: str) -> bool:
     """Return whether a version has all its rows; if not, it must be written again."""
     try:
-        return rows_in(adapter, version) == int(rows)
+        has_all = rows_with_snapshot(adapter, version) == int(rows)
+        return has_all and has_its_snapshot(adapter, version)
     except DbtRuntimeError as failure:
         # A file is damaged, or the version's entry in the metastore.
         logger.debug(str(failure))
@@ -485,7 +494,7 @@ def note_made_of(
         for source, read in zip(sources, made.raw, strict=True)
         if (of_source := made.files[relation_of(source)]).newest < settled
     )
-    properties = f"'made_of' = '{made.digest}_{rows_in(adapter, version)}'"
+    properties = f"'made_of' = '{made.digest}_{rows_with_snapshot(adapter, version)}'"
     if files:
         properties += f", 'raw_files' = '{encoded(files)}'"
     adapter.execute(f"alter table {version} set tblproperties ({properties})")

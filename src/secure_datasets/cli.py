@@ -651,12 +651,9 @@ def _by_engines(
                 return found
             return answer(package, {"engine": "duckdb", **about})
         except (NotExact, NotThere) as why:
-            table = str(why).partition(":")[0].rpartition(".")[2]
             is_past = as_of or options.command == "timeline"
-            is_raw = table in state.document["raw_tables"]
-            if is_past and is_raw and isinstance(why, NotThere):
-                # Files of the present would not help.
-                package["check_has_past"](table)
+            if is_past and isinstance(why, NotThere):
+                _check_has_past(package, str(why))
             reason = (
                 _without_files(str(why), bool(as_of))
                 if isinstance(why, NotThere)
@@ -672,6 +669,14 @@ def _by_engines(
         return answer(package, {"engine": "spark", **about})
     except NoSession as why:
         raise Unasked(str(why)) from None
+
+
+def _check_has_past(package: Any, missing: str) -> None:
+    """Raise if a missing raw table holds the present: its files would not help."""
+    schema, _, table = missing.partition(":")[0].rpartition(".")
+    # A table of another catalog may keep snapshots, which Spark reads.
+    if "." not in schema and table in package.state.document["raw_tables"]:
+        package["check_has_past"](table)
 
 
 def _without_files(relation: str, is_past: bool) -> str:

@@ -31,6 +31,8 @@ class FeedSandbox:
     def __init__(self, feeds: Any = None, **variables: Any) -> None:
         self.connection = connected()
         self.types: dict[str, dict[str, str]] = {}
+        # The snapshots that a raw table keeps, as the adapter tells them.
+        self.snapshots: dict[str, list[dict[str, Any]]] = {}
         self.connection.execute("create schema secure_datasets")
         self.connection.execute(f"create schema {RAW}")
         self.connection.execute(
@@ -61,6 +63,7 @@ class FeedSandbox:
             reads_sample=lambda: False,
             source=lambda schema, name: f"{RAW}.{name}",
         )
+        macros.adapter.raw_snapshots = lambda name, *_: self.snapshots.get(name)
         return macros
 
     def deliver(self, table: str, types: Mapping[str, str], rows: Rows) -> None:
@@ -78,6 +81,21 @@ class FeedSandbox:
                 f"insert into {RAW}.{table} values {given}",
                 [v for row in some for v in row],
             )
+
+    def keep(self, table: str, since: int) -> None:
+        """Keep what a raw table holds as a snapshot, since a moment in microseconds."""
+        kept = f"{RAW}.{table}_{since}"
+        self.connection.execute(f"create table {kept} as from {RAW}.{table}")
+        columns = [f"`{column}`" for column in self.types[table]]
+        told = {"rows": kept, "since": since, "columns": columns}
+        self.snapshots.setdefault(table, []).append(told)
+
+    def history(self, table: str) -> list[dict[str, Any]]:
+        """Return the staged rows of a table at all its moments."""
+        given = self.macros
+        feed = given.feed_over_time(table)
+        rows = given.raw_relation(table, feed=feed)
+        return self.query(given.stage_raw_table(table, rows, feed))
 
     def readings(self, table: str) -> dict[str, str]:
         """Return how the columns of a raw table are read by their types."""

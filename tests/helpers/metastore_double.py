@@ -40,6 +40,7 @@ STATEMENTS = {
     "ask_for": r"set (\S+)",
     "alter_query": r"alter view (\S+)\.(\S+) as\s+(.*)",
     "replace_view": r"create or replace view (\S+)\.(\S+) as\s+(.*)",
+    "show_snapshots": r"(select '\S+' as version, \(select min_by.*)",
     "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
 }
 PROPERTY = re.compile(r"'(\w+)' = '([^']*)'")
@@ -79,6 +80,8 @@ class RememberedMetastore:
         self.version = "1.0.0"
         # Views whose new query the catalog accepts and ignores.
         self.unmoved: set[tuple[str, str]] = set()
+        # The snapshot that each version was written as; None of a version without it.
+        self.snapshots: dict[str, int | None] = {}
         # All statements, in their order.
         self.sent: list[str] = []
         self.config = SimpleNamespace(
@@ -215,6 +218,12 @@ class RememberedMetastore:
 
     def count(self, relation):
         return [(1,)]
+
+    def show_snapshots(self, query):
+        versions = re.findall(r"'(\S+)' as version", query)
+        if not self.snapshots.keys() >= {*versions}:
+            raise DbtRuntimeError("[TABLE_OR_VIEW_NOT_FOUND] a version")
+        return [(version, self.snapshots[version]) for version in versions]
 
     def read_contents(self):
         return [(version, 1, content) for version, content in self.contents.items()]

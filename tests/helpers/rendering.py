@@ -207,19 +207,21 @@ class Macros:
         # The noted rules of each secure dataset.
         self.noted_rules: list[list[str]] = []
         self.graph = SimpleNamespace(nodes=nodes, sources={})
+        self.adapter = SimpleNamespace(
+            secure_datasets=self.secure_datasets,
+            access_questions=AccessQuestions,
+            access_changes=AccessChanges,
+            # Queries of a metastore have their own tests.
+            limits_about_nothing=lambda *given: [],
+            product_version=lambda: "1.0.0",
+            note_rules=lambda relations: self.noted_rules.append(relations),
+            as_of_text=partial(as_of_text, None),
+            # No table here keeps its snapshots.
+            raw_rows_as_of=lambda *_: None,
+            raw_snapshots=lambda *_: None,
+        )
         context: dict[str, Any] = {
-            "adapter": SimpleNamespace(
-                secure_datasets=self.secure_datasets,
-                access_questions=AccessQuestions,
-                access_changes=AccessChanges,
-                # Queries of a metastore have their own tests.
-                limits_about_nothing=lambda *given: [],
-                product_version=lambda: "1.0.0",
-                note_rules=lambda relations: self.noted_rules.append(relations),
-                as_of_text=partial(as_of_text, None),
-                # No table here keeps its snapshots.
-                raw_rows_as_of=lambda *_: None,
-            ),
+            "adapter": self.adapter,
             "exceptions": SimpleNamespace(
                 raise_compiler_error=_stop, warn=self.warnings.append
             ),

@@ -101,6 +101,16 @@ def refused(lakehouse: Lakehouse, as_of: str) -> str:
     return " ".join(printed.split())
 
 
+def timeline(lakehouse: Lakehouse, user_id: int) -> dict:
+    """Return the timeline of a user, over the memberships that are there now."""
+    asked = json.dumps({"user": str(user_id), "format": "json"})
+    given = json.dumps({"raw_schema": RAW, "feeds": OF_THE_PRESENT})
+    operation = ("--quiet", "run-operation", "timeline", "--args", asked)
+    code, printed = lakehouse.dbt(*operation, "--vars", given)
+    assert code == 0, printed[-4000:]
+    return json.loads(printed[printed.index("{") :])
+
+
 def test_what_holds_the_present_has_a_past_as_far_as_snapshots_are_kept(lakehouse):
     first, moment = members(lakehouse, PUBLISHED), moment_of(lakehouse)
     # No file of rows is written anew, but one that says which are gone.
@@ -115,6 +125,12 @@ def test_what_holds_the_present_has_a_past_as_far_as_snapshots_are_kept(lakehous
     (schemas,) = lakehouse.sql(f"show schemas like '{PUBLISHED}_as_of_*'")
     (past,) = (name for (name,) in schemas if not name.endswith("_versions"))
     assert members(lakehouse, past) == first
+    told = timeline(lakehouse, first[0][1])
+    assert told["known_since"].keys() == {MEMBERS}
+    deleted = {"table": MEMBERS, "id": first[0][0], "effect": "takes"}
+    deleted |= {"is_deleted": True}
+    lost = [each for each in told["changes"] if each["change"] == "lost"]
+    assert lost[-1]["at"] > moment and lost[-1]["rows"] == [deleted]
     said = f"{RAW}.{MEMBERS} keeps no snapshot of 2026-01-01 00:00:00, but those since"
     assert said in refused(lakehouse, "2026-01-01")
     lakehouse.sql(

@@ -116,6 +116,43 @@ def test_nothing_new_keeps_versions(lakehouse):
     assert_nothing_is_left(lakehouse)
 
 
+def test_what_somebody_writes_into_a_version_is_not_shown(lakehouse):
+    """Views name the version's own snapshot, and so does what the command reads."""
+    before, versions = lakehouse.versions(), lakehouse.state()["versions"]
+    names = [f"{PUBLISHED}.{name}" for name in ("vw_dataset_jobs", "stg_users")]
+    jobs, users = (before[name] for name in names)
+    asked = (
+        f"select * from {PUBLISHED}.{SECURE} order by user_id, job_id",
+        f"select * from {names[1]} order by user_id",
+        f"show create table {PUBLISHED}.{SECURE}",
+    )
+    *rows, _ = lakehouse.sql(*asked)
+    lakehouse.sql(
+        f"delete from lake.{jobs}",
+        f"insert into lake.{users} select * from lake.{users}",
+    )
+    *now, ((text,),) = lakehouse.sql(*asked)
+    assert now == rows and rows[0]
+    assert f"lake.{jobs} version as of {versions[jobs]['snapshot']}" in text
+    # What another run reads is written anew.
+    assert {"vw_dataset_jobs", "stg_users"} <= lakehouse.changed_by()
+    assert lakehouse.sql(*asked[:2]) == rows
+    assert_nothing_is_left(lakehouse)
+
+
+def test_the_state_of_a_run_names_what_views_show(lakehouse):
+    """Somebody has written into a version that the run leaves alone."""
+    users = lakehouse.versions()[f"{PUBLISHED}.stg_users"]
+    before = lakehouse.state()["versions"][users]
+    lakehouse.sql(f"delete from lake.{users} where user_id = 8")
+    lakehouse.run("run", "--select", "stg_jobs")
+    now = lakehouse.state()["versions"][users]
+    assert (now["snapshot"], now["files"]) == (before["snapshot"], before["files"])
+    command = [lakehouse.bin / "secure-datasets", "who", "hpark"]
+    done = subprocess.run(command, cwd=lakehouse.folder, capture_output=True, text=True)
+    assert not done.returncode and "Hyun-woo Park (hpark)" in done.stdout
+
+
 def shown(lakehouse: Lakehouse) -> dict[int, set[int]]:
     """Return the jobs that each user sees."""
     (rows,) = lakehouse.sql(f"select user_id, job_id from {PUBLISHED}.{SECURE}")

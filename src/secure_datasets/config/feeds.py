@@ -541,6 +541,8 @@ def _as_macros_have_it(name: str, feed: Feed, table: Mapping[str, Any]) -> dict:
         "open_holds": feed.open_holds,
         "deletes": bool(feed.deleted_when) or feed.kind in ("snapshots", "periods"),
         "has_history": feed.kind != "current",
+        # What the format of a table without history keeps, where its past is read.
+        "snapshots": None,
         "sources": sources,
         "reads": {
             "timestamps": feed.reads.timestamps,

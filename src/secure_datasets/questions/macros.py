@@ -345,6 +345,9 @@ class _Adapter:
     def raw_rows_as_of(self, name: str, relation: str, as_of: Any) -> None:
         """No snapshots are read here."""
 
+    def raw_snapshots(self, name: str, relation: str, as_of: Any) -> None:
+        """No snapshots are read here."""
+
     def note_rules(self, relations: list[str]) -> None:
         """Nothing is published here."""
 

@@ -534,6 +534,37 @@ def test_f7_a_present_state_has_no_past():
     assert f"the feed of {MEMBERS} is of the kind 'current'" in str(stopped.value)
 
 
+def test_the_rows_of_an_id_in_one_snapshot_compete_as_in_a_past_state():
+    sandbox = FeedSandbox({MEMBERS: {"kind": "current", "deleted_when": "gone"}})
+    older = member(None, None, sf_date_created=day(1), gone="true")
+    newer = older | {"sf_date_created": day(2), "gone": "false"}
+    for number, rows in enumerate(([], [older, newer], [newer], [older], []), 1):
+        sandbox.deliver(MEMBERS, TEXTS | {"gone": "varchar"}, rows)
+        sandbox.keep(MEMBERS, number)
+    history = sorted(sandbox.history(MEMBERS), key=lambda row: row["since"])
+    assert [(row["since"], row["is_live"], row["is_deleted"]) for row in history] == [
+        (2, True, False),
+        (3, True, False),
+        (4, False, True),
+        (5, False, True),
+    ]
+    assert {row["rejection_reason"] for row in history} == {None}
+
+
+def test_an_empty_history_is_one():
+    sandbox = FeedSandbox({MEMBERS: {"kind": "current"}})
+    sandbox.deliver(MEMBERS, TEXTS, [])
+    sandbox.keep(MEMBERS, 1)
+    assert sandbox.history(MEMBERS) == []
+    sandbox.snapshots.clear()
+    for ask in (
+        lambda: sandbox.history(MEMBERS),
+        lambda: sandbox.macros.stage_raw_table(MEMBERS, f"{RAW}.{MEMBERS}"),
+    ):
+        with pytest.raises(Stopped, match="is of the kind 'current'"):
+            ask()
+
+
 # F12
 
 

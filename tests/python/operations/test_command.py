@@ -925,6 +925,23 @@ def test_Q6_what_holds_the_present_alone_has_no_past(
     assert f"{question[0]}: {said}" in err
 
 
+def test_Q6_what_another_catalog_keeps_of_the_past_is_asked_of_spark(
+    in_project, published, monkeypatch
+):
+    """A table there that holds the present may keep snapshots."""
+    sources = published.values["graph"]["sources"].values()
+    (users,) = (each for each in sources if each["name"] == "users")
+    monkeypatch.setitem(users, "relation_name", "lake.raw.users")
+    document = published.values["documents"]["secure_datasets"]
+    monkeypatch.setitem(document, "feeds", {"users": {"has_history": False}})
+    monkeypatch.delitem(published.values["relations"], "repository_sample.users")
+    published.write()
+    for question in (("who", "hpark", "--as-of", DAY), ("timeline", "hpark")):
+        code, _, err = in_project(*question, "--engine", "duckdb")
+        assert code == UNASKED
+        assert "lake.raw.users is in another catalog, whose files are not read" in err
+
+
 def test_T1_a_table_without_a_past_hides_the_past_of_its_datasets_alone(
     in_project, published, monkeypatch
 ):

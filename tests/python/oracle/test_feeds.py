@@ -22,6 +22,8 @@ from oracle.contract import (
 )
 from random_lives import DAYS, KINDS, TABLES_OF_LIVES, Tellers, day, random_life
 
+from dbt_secure_spark.moments import micros_of
+
 LIVES = int(os.environ.get("RANDOM_LIVES", "300"))
 # What a kind tells as it can: the clock of the row itself, and of the feed.
 NOT_COMPARED = ("id", "date_modified", "sf_date_created", "is_active")
@@ -104,6 +106,38 @@ def test_f8_a_kind_tells_what_every_other_kind_tells(lives, states, kind):
             for row in staged:
                 if row["is_deleted"]:
                     assert row["deleted_on"] <= day(number)
+
+
+@pytest.mark.parametrize("kind", ["current", "current_with_flags"])
+def test_f8_the_snapshots_of_a_present_tell_what_every_kind_tells(lives, states, kind):
+    sandbox = FeedSandbox()
+    moments = [micros_of(day(number)) for number in range(DAYS)]
+    for number, moment in enumerate(moments):
+        until = [
+            {
+                table: {key: course[: number + 1] for key, course in rows.items()}
+                for table, rows in life.items()
+            }
+            for life in lives
+        ]
+        told = getattr(Tellers(until, 7), kind)()
+        for table in TABLES_OF_LIVES:
+            types = dict.fromkeys(TABLES[table], "varchar") | told.columns
+            sandbox.deliver(table, types, told.rows[table])
+            sandbox.keep(table, moment)
+    for table in TABLES_OF_LIVES:
+        sandbox.declare({table: told.feed})
+        history = sandbox.history(table)
+        assert {row["since"] for row in history} <= {*moments}
+        for row in history:
+            if row["is_deleted"]:
+                assert row["deleted_on"] == day(moments.index(row["since"]))
+        for number, moment in enumerate(moments):
+            of_then: dict[int, dict] = {}
+            for row in sorted(history, key=lambda row: row["since"]):
+                if row["since"] <= moment:
+                    of_then[row[f"{table[:-1]}_id"]] = row
+            assert there(table, [*of_then.values()]) == states[number][table]
 
 
 def test_f8_the_lives_come_change_go_and_return(lives):

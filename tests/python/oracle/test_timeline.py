@@ -45,7 +45,7 @@ from secure_datasets.questions.timeline.changes import (
     moment_text,
     parts_of,
 )
-from secure_datasets.questions.timeline.days import access_on
+from secure_datasets.questions.timeline.days import access_on, micros_of
 from secure_datasets.questions.timeline.models import (
     OWN_REF,
     NotToldError,
@@ -357,6 +357,8 @@ def test_V2_before_the_first_delivery_nothing_is_told(spark, parts):
     # What is delivered when a day begins is of that day.
     wanted = [{"day": day, "accesses": 1, "people": 1} for day in days[1:]]
     assert told == wanted
+    since = {"known_since": {"users": micros_of(days[2]), "projects": 0}}
+    assert access_on(spark, days, of_project, parts | since, are_all=True) == wanted[1:]
     none = [row | {"accesses": 0, "people": 0} for row in wanted]
     assert access_on(spark, days, {"Project": {2}}, parts, are_all=True) == none
     assert access_on(spark, days, {}, parts, are_all=False) == []
@@ -724,6 +726,11 @@ def test_T4_a_change_is_a_line_for_people():
         ],
     ]
     assert below == ["And 2 more changes: raise the limit."]
+    since = {"known_since": {"users": "2026-05-01 00:00:00", "user_groups": "2026-06"}}
+    assert text.as_lines(found | since)[0][2] == (
+        "Known as far as snapshots are kept: users since 2026-05-01 00:00:00,"
+        " user_groups since 2026-06. What was there then may have begun before."
+    )
     nothing = found | {"changes": [], "left_out": 0}
     assert text.as_lines(nothing)[2] == ["There has never been any access."]
     # Of what no tier is about nobody knows that there was none.

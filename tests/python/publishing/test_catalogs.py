@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from metastore_double import RememberedMetastore
@@ -11,7 +13,7 @@ from dbt_secure_spark.published_state import (
     NotWritten,
     columns_of,
     fields_of,
-    snapshots_of,
+    files_of_snapshots,
 )
 from dbt_secure_spark.queries import in_catalog_of_versions
 from dbt_secure_spark.versions import definitions_of_versions, encoded, raw_reads
@@ -52,16 +54,90 @@ def test_a_statement_names_the_catalog_of_versions_alone(statement, expected):
     assert in_catalog_of_versions(statement, "lake") == expected
 
 
+GRAPH = {
+    "nodes": {"t": {"relation_name": "s.t"}},
+    "sources": {"r": {"relation_name": "lake.raw.x"}},
+}
+
+
 @pytest.mark.parametrize("catalog", ["lake", None])
 def test_a_view_s_text_is_known_without_its_catalogs(catalog):
     adapter = metastore(catalog)
-    node = {"relation_name": "s.t"}
-    graph = {"nodes": {"t": node}, "sources": {"r": {"relation_name": "lake.raw.x"}}}
+    adapter.snapshots = {V: 17}
     text = f"select * from {V} as a join s.t as t join lake.raw.x as x on a.id = t.id"
-    named = catalogs.in_its_catalog(adapter, graph, text)
-    assert f"{catalog or 'spark_catalog'}.{V}" in named
+    named = catalogs.in_its_catalog(adapter, GRAPH, text)
+    of_snapshot = " version as of 17" if catalog else ""
+    assert f"{catalog or 'spark_catalog'}.{V}{of_snapshot} as a" in named
     assert "spark_catalog.s.t" in named and "join lake.raw.x" in named
     assert catalogs.without_its_catalog(adapter, named) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"select {V}.x, '{V}' from {V}", f"select {{V}}.x, '{V}' from {{V}}{{at}}"),
+        (
+            f"with a as (select * from {V}), b as (select 1) -- {V}\nfrom a, {V} b",
+            f"with a as (select * from {{V}}{{at}}), b as (select 1) -- {V}"
+            "\nfrom a, {V}{at} b",
+        ),
+        # What the parser of SQL does not know.
+        (f"from {V} |> where x", "from {V}{at} |> where x"),
+    ],
+)
+def test_a_view_names_the_snapshot_where_it_reads_a_version(text, expected):
+    adapter = metastore()
+    adapter.snapshots = {V: 17}
+    named = catalogs.in_its_catalog(adapter, GRAPH, text)
+    assert named == expected.format(V=f"lake.{V}", at=" version as of 17")
+    assert catalogs.in_its_catalog(adapter, GRAPH, named) == named
+    assert catalogs.without_its_catalog(adapter, named) == text
+
+
+def test_all_versions_of_a_view_are_asked_for_in_one_statement_and_once():
+    adapter = metastore()
+    adapter.snapshots = {V: 17, W: 5}
+    text = f"select * from {V} as a join {W} as b join {V} as c"
+    named = catalogs.in_its_catalog(adapter, GRAPH, text)
+    assert named.count("version as of 17") == 2 and "version as of 5 as b" in named
+    catalogs.without_its_catalog(adapter, named)
+    assert sum("snapshots" in each for each in adapter.sent) == 1
+
+
+def test_a_snapshot_that_somebody_put_in_a_view_stays_in_its_text():
+    """It is no text that this project has written, so the version is made anew."""
+    adapter = metastore()
+    adapter.snapshots = {V: 17}
+    text = f"select * from lake.{V} version as of 18"
+    assert catalogs.without_its_catalog(adapter, text) == text.replace("lake.", "")
+    for told, is_named in ((text, True), (f"select * from lake.{V}", False)):
+        assert catalogs.names_snapshots(adapter, told) == is_named
+
+
+def test_the_snapshot_comes_with_the_number_of_rows():
+    adapter = metastore()
+    counted = f"select count(*), ({catalogs.first_snapshot(V)}) from {V}"
+    for snapshot in (17, None):
+        rows = [(3, snapshot)]
+        adapter.execute = lambda query, fetch, r=rows: (
+            None,
+            SimpleNamespace(rows={counted: r}[query]),
+        )
+        assert catalogs.rows_with_snapshot(adapter, V) == 3
+    assert catalogs.snapshots_of(adapter, [V]) == {V: 17}
+
+
+def test_a_version_without_its_snapshot_is_shown_by_no_view():
+    adapter = metastore()
+    adapter.snapshots = {V: 17, W: None}
+    assert catalogs.has_its_snapshot(adapter, V)
+    assert not catalogs.has_its_snapshot(adapter, W)
+    # One has been dropped: nothing is known of it, and all of the others.
+    dropped = V.replace("a__v", "c__v")
+    adapter.snapshots_written.clear()
+    assert catalogs.snapshots_of(adapter, [dropped, W, V]) == {V: 17}
+    with pytest.raises(CompilationError, match=f"{W} no longer has the snapshot"):
+        catalogs.in_its_catalog(adapter, GRAPH, f"select * from {V}, {W}")
 
 
 def graph_of(*formats: str | None) -> dict:
@@ -160,6 +236,8 @@ class Catalog(RememberedMetastore):
         super().__init__("s", "s_versions")
         self.config.credentials.versions_catalog = "lake"
         self.path = path
+        # Another one than the table's current snapshot, which somebody has written.
+        self.snapshot = 16
 
     def execute(self, statement, fetch=False):
         """Answer what is asked of the version."""
@@ -173,9 +251,11 @@ class Catalog(RememberedMetastore):
                 (name, kind.replace("{reads}", reads), *rest)
                 for name, kind, *rest in DESCRIBED
             ],
-            f"select '{V}' as version, file_path, file_size_in_bytes from {V}.files": [
-                (V, self.path, 12)
+            f"select '{V}' as version, ({catalogs.first_snapshot(V)})": [
+                (V, self.snapshot)
             ],
+            f"select '{V}' as version, file_path, file_size_in_bytes from {V}.files"
+            " version as of 16": [(V, self.path, 12)],
         }[statement]
         return None, type("Answer", (), {"rows": rows})
 
@@ -191,8 +271,8 @@ def test_a_version_of_iceberg_is_told_as_others_are():
 
 def test_the_files_of_a_version_are_its_snapshot_s():
     told = {V: definitions_of_versions(Catalog(), "s_versions")[V.split(".")[1]]}
-    assert snapshots_of(Catalog(), told) == {V: (17, [["data/0.parquet", 12]])}
-    assert snapshots_of(Catalog(), {V: "Provider: parquet\nSchema: root\n"}) == {}
+    assert files_of_snapshots(Catalog(), told) == {V: (16, [["data/0.parquet", 12]])}
+    assert files_of_snapshots(Catalog(), {V: "Provider: parquet\nSchema: root\n"}) == {}
 
 
 def test_a_version_whose_files_can_not_be_listed_is_not_written():
@@ -203,10 +283,11 @@ def test_a_version_whose_files_can_not_be_listed_is_not_written():
             raise DbtRuntimeError("no such file")
 
     with pytest.raises(NotWritten, match="no such file"):
-        snapshots_of(Broken(), told)
-    without = told[V].replace("current-snapshot-id", "other")
+        files_of_snapshots(Broken(), told)
+    without = Catalog()
+    without.snapshot = None
     with pytest.raises(NotWritten, match="shows no snapshot of"):
-        snapshots_of(Catalog(), {V: without})
+        files_of_snapshots(without, told)
 
 
 def test_a_catalog_may_not_show_where_a_schema_lies(monkeypatch):

@@ -36,6 +36,7 @@ from dbt_secure_spark import (
     warehouse,
 )
 from dbt_secure_spark import run as run_module
+from dbt_secure_spark.moments import micros_of, moment
 from dbt_secure_spark.queries import (
     in_catalog,
     names,
@@ -47,6 +48,7 @@ from dbt_secure_spark.raw_tables import (
     columns_of,
     has_changed,
     raw_rows_as_of,
+    raw_snapshots,
     read_raw,
 )
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
@@ -2314,9 +2316,8 @@ class IcebergTable:
             then = self.columns_then.get(statement.split()[-1], self.columns)
             rows = [(name, "bigint", "") for name in then]
         elif ".history" in statement:
-            moment = re.search(r"timestamp '(.*)Z'", statement)[1]
             rows = [
-                (snapshot if is_kept else None, at, at <= moment)
+                (snapshot if is_kept else None, micros_of(moment(at)))
                 for at, snapshot, is_kept in self.history
             ]
         elif statement.startswith("select"):
@@ -2391,6 +2392,43 @@ def test_a_past_is_read_from_the_snapshot_of_then_as_far_as_they_are_kept():
         raw_rows_as_of(table, "users", "lake.r.t", days[2])
     assert raw_rows_as_of(table, "users", "lake.r.t", days[3])
     assert raw_rows_as_of(IcebergTable(), "users", "lake.r.t", "2026-05-03") is None
+
+
+def test_a_history_is_read_from_the_snapshots_that_follow_each_other():
+    days = [f"2026-05-0{day} 00:00:00" for day in (1, 2, 3, 4, 4)]
+    since = [micros_of(moment(day)) for day in days]
+    kept = (True, False, True, True, True)
+    history = list(zip(days, (1, 2, 3, 4, 3), kept, strict=True))
+    table = IcebergTable("3", history=history)
+
+    def found(as_of: str | None = None) -> list[tuple]:
+        told = raw_snapshots(table, "users", "lake.r.t", as_of) or []
+        assert all(each["columns"] == ["`id`"] for each in told)
+        return [(each["rows"], each["since"]) for each in told]
+
+    third = ("lake.r.t version as of 3", since[2])
+    # Rolled back at the moment of the fourth; the first is followed by nothing kept.
+    assert found() == [third, ("lake.r.t version as of 3", since[3])]
+    assert found("2026-05-03 12:00:00") == [third]
+    assert found(days[0]) == [("lake.r.t version as of 1", since[0])]
+    with pytest.raises(CompilationError, match="keeps no snapshot of 2026-05-02"):
+        found(days[1])
+    assert raw_snapshots(IcebergTable(), "users", "lake.r.t") is None
+
+
+def test_a_history_begins_with_the_columns_of_now():
+    days = [f"2026-05-0{day} 00:00:00" for day in (1, 2, 3)]
+    history = [(at, number, True) for number, at in enumerate(days, 1)]
+    table = IcebergTable("3", history=history)
+    table.columns_then["1"] = ("uid",)
+    told = raw_snapshots(table, "users", "lake.r.t") or []
+    assert [each["rows"][-1] for each in told] == ["2", "3"]
+    # A column that no snapshot has yet is read as the table has it.
+    table.columns_then["3"] = ("uid",)
+    (now,) = raw_snapshots(table, "users", "lake.r.t")[1:]
+    assert now["rows"] == "lake.r.t"
+    with pytest.raises(CompilationError, match=r"had other columns, .*: id, uid"):
+        raw_snapshots(table, "users", "lake.r.t", days[2])
 
 
 def test_the_raw_schema_may_be_another_catalog_s(clock, no_dbt):

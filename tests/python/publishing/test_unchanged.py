@@ -265,7 +265,7 @@ def test_a_version_that_was_written_beside_a_raw_table_is_not_noted(
     adapter = SimpleNamespace(
         execute=noted.append, dbt_run=SimpleNamespace(name=run, is_held=False)
     )
-    monkeypatch.setattr(unchanged, "rows_in", lambda *_: 2)
+    monkeypatch.setattr(unchanged, "rows_with_snapshot", lambda *_: 2)
     world, table = World(), f"{RAW}.rows"
     of_then = unchanged.RawFiles("f1", began(run) - seconds_before * 1_000_000)
     made = unchanged.MadeOf("a" * 64, {table: of_then}, (world.read,))

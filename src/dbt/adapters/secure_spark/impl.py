@@ -126,6 +126,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     changed_raw_tables = available(publishing.changed_raw_tables)
     raw_columns = available(raw_tables.raw_columns)
     raw_rows_as_of = available(raw_tables.raw_rows_as_of)
+    raw_snapshots = available(raw_tables.raw_snapshots)
     made_since = available(publishing.made_since)
     # The project's settings and macros
     names_of_vars = available(settings.names_of_vars)

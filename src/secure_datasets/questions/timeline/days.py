@@ -55,12 +55,13 @@ def access_on(
 
     days     the days, in order
     objects  the ids of the objects, by their types
-    parts    facts from macros: models, staged, tiers, seeds, queries, raw_tables
+    parts    facts from macros: models, staged, tiers, seeds, queries, raw_tables,
+             known_since
     are_all  whether these are most of all objects: if so, it reads all rows; if not,
              only the rows about these objects
 
     Output: one Access for each day, in order, without the days before the first load
-    time.
+    time, or before the past of a raw table is known.
     """
     with with_settings(spark, SETTINGS):
         tables = tables_of(parts["raw_tables"], parts["staged"])
@@ -83,6 +84,9 @@ def access_on(
             of_tiers = list(shown(frames, moments, objects, parts))
             found = counted(of_tiers) if of_tiers else {}
         first = replica.first_load()
+        if first is not None:
+            # What holds the present has no earlier past than its snapshots.
+            first = max([first, *parts["known_since"].values()])
         # A day without anything new has the result of the day before.
         places = [bisect_right(moments.times, begin) - 1 for begin in begins]
         return [

@@ -8,6 +8,7 @@ from secure_datasets.config.plan import trimmed
 from secure_datasets.config.steering import without_steering
 from secure_datasets.questions.asked import FORMATS
 from secure_datasets.questions.timeline import text
+from secure_datasets.questions.timeline.changes import moment_text
 from secure_datasets.questions.timeline.models import (
     LOADED,
     NotToldError,
@@ -97,7 +98,8 @@ class AccessTimelines:
         """Return the timeline: the subject, and the changes in order.
 
         parts  the result of models(), with the models rendered; seeds, the relations of
-               seeds; queries, the queries of the staged tables
+               seeds; queries, the queries of the staged tables; known_since, when the
+               past begins of tables that hold the present, in microseconds
         """
         # dbt loads this module for every command.
         from dbt_secure_spark.session import start_session
@@ -106,6 +108,8 @@ class AccessTimelines:
 
         spark = start_session(session_parameters(self.adapter.config.credentials))
         found = answer(spark, question, {**parts, "raw_tables": raw_tables})
+        since = {n: moment_text(at) for n, at in sorted(parts["known_since"].items())}
+        found |= {"known_since": since} if since else {}
         return self.completed(question, found, parts["tiers"], parts["tiers_not_told"])
 
     def completed(
@@ -120,15 +124,16 @@ class AccessTimelines:
 
     def checked(self, question: Facts, found: Facts) -> Facts:
         """Return the answer, or stop if nothing has the name of the question."""
+        known = ", as far as snapshots are kept," if found.get("known_since") else ""
         if not found["asked"] and question["kind"] == "user":
             self.stop(
-                "there has never been a user with the id, login name or e-mail address"
-                f" '{question['asked']}'."
+                f"there has never been{known} a user with the id, login name or e-mail"
+                f" address '{question['asked']}'."
             )
         if not found["asked"]:
             self.stop(
-                f"there has never been an object '{question['asked']}': name its type"
-                " and its id or name, 'Project 7', or its name alone."
+                f"there has never been{known} an object '{question['asked']}': name its"
+                " type and its id or name, 'Project 7', or its name alone."
             )
         return found
 

@@ -13,6 +13,12 @@ def as_lines(found: Facts) -> tuple[list[str], list[list[str]], list[str]]:
     """Return the lines above the table of changes, its rows, and the lines below."""
     above = [called(one) for one in found["asked"]]
     above.append("By load times in UTC and the definitions of today.")
+    if since := found.get("known_since"):
+        tables = ", ".join(f"{name} since {moment}" for name, moment in since.items())
+        above.append(
+            f"Known as far as snapshots are kept: {tables}. What was there then may"
+            " have begun before."
+        )
     if found["tiers_not_told"]:
         tiers = ", ".join(found["tiers_not_told"])
         above.append(f"Not told, as their access views read past staging: {tiers}.")
@@ -23,7 +29,8 @@ def as_lines(found: Facts) -> tuple[list[str], list[list[str]], list[str]]:
         )
     below = []
     if not found["changes"] and not found["types_not_told"]:
-        below.append("There has never been any access.")
+        known = " as far as that is known" if found.get("known_since") else ""
+        below.append(f"There has never been any access{known}.")
     if found["left_out"]:
         below.append(f"And {found['left_out']} more changes: raise the limit.")
     return above, [as_row(change) for change in found["changes"]], below
