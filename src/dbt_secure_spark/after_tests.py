@@ -15,19 +15,12 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt_common.exceptions import CompilationError
 
-from dbt_secure_spark.catalogs import in_its_catalog
+from dbt_secure_spark.catalogs import in_its_catalog, text_of_view
 from dbt_secure_spark.lineage import relation_of, views_read
-from dbt_secure_spark.publishing import (
-    Run,
-    Untested,
-    begin_switch,
-    definition_of,
-    is_selected,
-    text_of_view,
-    versions_before,
-    with_texts,
-)
+from dbt_secure_spark.one_state import versions_before, with_texts
 from dbt_secure_spark.queries import reads_narrowed
+from dbt_secure_spark.run import Run, Untested, is_selected
+from dbt_secure_spark.switching import begin_switch, definition_of
 
 PASSED = (TestStatus.Pass, TestStatus.Warn)
 UNSTORED = ("view", "ephemeral")

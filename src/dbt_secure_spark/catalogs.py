@@ -124,6 +124,15 @@ def without_its_catalog(adapter: SparkAdapter, text: str) -> str:
     return without_catalog(text, catalog, NAMED_VERSION.pattern) if catalog else text
 
 
+def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
+    """Return a view's query in the metastore; None if the relation is no view."""
+    # Backwards: the columns come first, and a column may have this name.
+    for row in reversed(rows_of(adapter, f"describe extended {view}")):
+        if row[0] == "View Text":
+            return without_its_catalog(adapter, row[1])
+    return None
+
+
 # The snapshots of versions in Iceberg
 
 

@@ -12,14 +12,10 @@ from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_secure_spark.publishing import (
-    STORED,
-    Run,
-    relation_of,
-    relation_of_version,
-)
+from dbt_secure_spark.lineage import STORED, relation_of, relation_of_version
 from dbt_secure_spark.queries import AS_OF
 from dbt_secure_spark.raw_tables import CONTENT, columns_of, hash_of_row
+from dbt_secure_spark.run import Run
 from dbt_secure_spark.versions import NAMED_VERSION, rows_of, versions_read
 
 logger = AdapterLogger("Spark")

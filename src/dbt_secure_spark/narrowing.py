@@ -31,21 +31,11 @@ from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_secure_spark.after_tests import nodes_to_test
+from dbt_secure_spark.catalogs import text_of_view
 from dbt_secure_spark.folders import Folders
 from dbt_secure_spark.in_time import of_columns
-from dbt_secure_spark.publishing import (
-    LONGEST_QUERY,
-    OldVersion,
-    Untested,
-    definition_of,
-    pin_versions,
-    relation_of,
-    relation_of_version,
-    rows_of,
-    run_of,
-    stay,
-    text_of_view,
-)
+from dbt_secure_spark.lineage import relation_of, relation_of_version
+from dbt_secure_spark.one_state import LONGEST_QUERY, pin_versions
 from dbt_secure_spark.queries import (
     name_of_untested,
     names_of_narrowed,
@@ -56,7 +46,9 @@ from dbt_secure_spark.queries import (
     shows_rows_of_nobody,
     values_made,
 )
-from dbt_secure_spark.versions import named_versions
+from dbt_secure_spark.run import OldVersion, Untested, run_of
+from dbt_secure_spark.switching import definition_of, stay
+from dbt_secure_spark.versions import named_versions, rows_of
 
 USER = "user_id"
 NARROWED = "shows the rows of before, to those who may see them both before and now"

@@ -29,7 +29,7 @@ from pyspark.errors import PySparkException
 
 from dbt_secure_spark.catalogs import AT_ONCE, snapshots_of
 from dbt_secure_spark.lineage import digest_of_code, relation_of
-from dbt_secure_spark.run import RunLost
+from dbt_secure_spark.lock import RunLost
 from dbt_secure_spark.session import start_session
 from dbt_secure_spark.submission import session_parameters
 from dbt_secure_spark.versions import (
@@ -46,7 +46,7 @@ from dbt_secure_spark.versions import (
 from dbt_secure_spark.warehouse import CLAIM, described, schema_properties
 
 if TYPE_CHECKING:
-    from dbt_secure_spark.publishing import Run
+    from dbt_secure_spark.run import Run
 
 FORMAT = 1
 STATE = "published.json"

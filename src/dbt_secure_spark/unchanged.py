@@ -30,14 +30,11 @@ from dbt_secure_spark.catalogs import (
 )
 from dbt_secure_spark.functions import may_be_of_people
 from dbt_secure_spark.hidden_reads import LIBRARIES
+from dbt_secure_spark.hooks import option_to_read_some_rows
 from dbt_secure_spark.in_time import InTime
 from dbt_secure_spark.lineage import STORED, relation_of, run_of_version, sources_of
+from dbt_secure_spark.one_state import whole_versions
 from dbt_secure_spark.published_state import fields_of
-from dbt_secure_spark.publishing import (
-    option_to_read_some_rows,
-    run_of,
-    whole_versions,
-)
 from dbt_secure_spark.queries import (
     functions_of_people,
     queries_of_python,
@@ -46,6 +43,7 @@ from dbt_secure_spark.queries import (
     words_and_texts,
 )
 from dbt_secure_spark.raw_tables import read_raw, snapshot_of, table_of
+from dbt_secure_spark.run import run_of
 from dbt_secure_spark.versions import (
     MADE_OF,
     RawRead,

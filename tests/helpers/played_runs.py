@@ -15,8 +15,17 @@ from typing import Any
 from dbt_common.exceptions import CompilationError
 from metastore_double import Relation, RememberedMetastore
 
-from dbt_secure_spark import left_behind, narrowing, publishing, unchanged
+from dbt_secure_spark import (
+    hooks,
+    left_behind,
+    narrowing,
+    one_state,
+    switching,
+    unchanged,
+)
 from dbt_secure_spark.queries import parts_of_narrowed
+from dbt_secure_spark.run import Run
+from dbt_secure_spark.versions import versions_read
 
 NAME = re.compile(r"\b(\w+)\.(\w+)\b")
 
@@ -25,9 +34,9 @@ def switch(
     metastore: RememberedMetastore, relation: Relation, query: str, to_keep: int | None
 ) -> None:
     """Point a view at its new query."""
-    definition = publishing.definition_of(metastore, relation)
-    kept = publishing.versions_before(metastore, definition, to_keep)
-    publishing.begin_switch(metastore, relation, query, kept)
+    definition = switching.definition_of(metastore, relation)
+    kept = one_state.versions_before(metastore, definition, to_keep)
+    switching.begin_switch(metastore, relation, query, kept)
     metastore.relations[tuple(relation)] = {"kept_versions": " ".join(kept) or "none"}
     metastore.texts[tuple(relation)] = query
 
@@ -100,7 +109,7 @@ class PlayedRuns:
         """
         self.runs += 1
         name = f"{20260101000000 + self.runs}_0123abcd"
-        run = publishing.Run(self.metastore, name, 20, *[list(self.schemas)] * 3)
+        run = Run(self.metastore, name, 20, *[list(self.schemas)] * 3)
         self.metastore.dbt_run = run
         run.begin(partly)
         built: list[str] = []
@@ -121,7 +130,7 @@ class PlayedRuns:
                 broken.add(unique_id)
         self.unfinished = sorted(broken)
         left = self.left_behind(built)
-        self.stayed = publishing.end_run(self.metastore)
+        self.stayed = hooks.end_run(self.metastore)
         return left
 
     def left_behind(self, built: list[str]) -> dict[str, list[str]]:
@@ -148,13 +157,13 @@ class PlayedRuns:
         code = node["raw_code"] if unchanged.is_python(node) else None
         code = code or "select * from " + ", ".join(self.read_by(node))
         begun = {"raw": raw, "folders": None, "in_time": None}
-        begun["definition"] = publishing.definition_of(metastore, relation)
+        begun["definition"] = switching.definition_of(metastore, relation)
         made_of = unchanged.made_of(metastore, self.graph, node, code, begun, files)
         kept = unchanged.version_to_keep(metastore, node, begun | {"made_of": made_of})
         self.load(*self.replaced_before.pop(node["unique_id"], ()))
         if kept:
             self.load(*self.replaced_after.pop(node["unique_id"], ()))
-            publishing.record_version(metastore, self.graph, node, kept, raw)
+            switching.record_version(metastore, self.graph, node, kept, raw)
             unchanged.note_files(metastore, self.graph, node, kept, made_of)
             self.kept.append(kept)
             return
@@ -164,7 +173,7 @@ class PlayedRuns:
         self.load(*self.replaced_after.pop(node["unique_id"], ()))
         metastore.contents[version] = hash(frozenset(self.origin[version]))
         sql = node.get("compiled_code")
-        publishing.record_version(metastore, self.graph, node, version, raw, sql)
+        switching.record_version(metastore, self.graph, node, version, raw, sql)
         unchanged.note_made_of(metastore, self.graph, node, version, made_of)
         switch(metastore, relation, f"select * from {version}", 2)
 
@@ -195,7 +204,7 @@ class PlayedRuns:
         text = self.metastore.texts.get(place, "")
         text = parts_of_narrowed(text, place[1])[0]
         found: set[tuple[str, int]] = set()
-        for version in publishing.versions_read(text):
+        for version in versions_read(text):
             assert tuple(version.split(".")) in self.metastore.relations, (
                 f"{place} reads {version}, which is gone"
             )

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from dbt_secure_spark import publishing
+from dbt_secure_spark import layout
 from dbt_secure_spark.in_time import NOW, InTime, holds_in_time, of_columns
-from dbt_secure_spark.publishing import in_time_of, whole_versions, with_versions
+from dbt_secure_spark.one_state import in_time_of, whole_versions, with_versions
 from dbt_secure_spark.versions import Published
 from secure_datasets.installed import rights_kept
 
@@ -73,14 +73,14 @@ def test_rows_hold_for_a_time_where_those_do_that_they_come_from():
 
 
 def test_folders_and_a_time_are_refused_together_and_a_time_before_spark_4(monkeypatch):
-    monkeypatch.setattr(publishing, "rows_of", lambda *_: [("4.0.1 0",)])
+    monkeypatch.setattr(layout, "rows_of", lambda *_: [("4.0.1 0",)])
     known = graph(node("both", PATHS, in_time=True, folders=4))
     assert in_time_of(None, known, known["nodes"][ACCESS], None) == InTime(None, NOW)
     past = in_time_of(None, known, known["nodes"][STAGED], "2026-05-01")
     assert past == InTime("is_live", "timestamp '2026-05-01 00:00:00Z'")
     with pytest.raises(CompilationError, match="'both' has rows that hold for a time"):
         in_time_of(None, known, known["nodes"]["both"], None)
-    monkeypatch.setattr(publishing, "rows_of", lambda *_: [("3.5.9 0",)])
+    monkeypatch.setattr(layout, "rows_of", lambda *_: [("3.5.9 0",)])
     with pytest.raises(CompilationError, match="which need Spark 4"):
         in_time_of(None, known, known["nodes"][ACCESS], None)
 

@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from jinja2 import Environment
 from metastore_double import Relation, RememberedMetastore
 
-from dbt_secure_spark import publishing
+from dbt_secure_spark import hooks
 from dbt_secure_spark.session import OF_VIEWS
 from dbt_secure_spark.unchanged import contract_of, engine_of
 
@@ -54,7 +54,7 @@ class SecureView:
         """Make the view in a run of its own; return its statements."""
         self.runs, metastore = self.runs + 1, self.metastore
         name = f"{20260201000000 + self.runs}_0123abcd"
-        publishing.begin_run(metastore, name, 20, ["s"], ["s"], ["s.secure"])
+        hooks.begin_run(metastore, name, 20, ["s"], ["s"], ["s.secure"])
         # Once a run, for all nodes.
         engine_of(metastore)
         metastore.dbt_run.state.begin()
@@ -62,7 +62,7 @@ class SecureView:
         metastore.execute(self.statement())
         # A session is sent no settings.
         sent = [each for each in metastore.sent if not each.startswith("set ")]
-        publishing.end_run(metastore)
+        hooks.end_run(metastore)
         return sent
 
     def statement(self) -> str:
@@ -108,9 +108,9 @@ class SecureView:
 @pytest.fixture
 def view(monkeypatch) -> SecureView:
     flags = SimpleNamespace(WHICH="run", DEFER=False)
-    monkeypatch.setattr(publishing, "get_flags", lambda: flags)
-    monkeypatch.setattr(publishing, "check_session", lambda _: None)
-    monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: None)
+    monkeypatch.setattr(hooks, "get_flags", lambda: flags)
+    monkeypatch.setattr(hooks, "check_session", lambda _: None)
+    monkeypatch.setattr(hooks, "option_to_read_some_rows", lambda: None)
     return SecureView()
 
 
@@ -185,7 +185,7 @@ def test_what_a_view_shows_for_now_is_not_what_its_contract_is_held_against(view
     shown = f"with untested_secure as (\n{query}\n) select * from untested_secure"
     digests = []
     for each in (query, shown):
-        publishing.make_run(view.metastore, "run", 20, *[["s"]] * 3)
+        hooks.make_run(view.metastore, "run", 20, *[["s"]] * 3)
         digests.append(contract_of(view.metastore, view.node, view.sql, each))
     assert digests[0] is not None
     assert digests[1] is None
@@ -199,7 +199,7 @@ def test_a_contract_that_does_not_fit_is_not_noted(view):
     for _ in range(2):
         with pytest.raises(DbtRuntimeError, match="contract that failed"):
             view.run()
-        publishing.end_run(view.metastore)
+        hooks.end_run(view.metastore)
     view.compare = compare
     view.run()
     assert view.asked == 1

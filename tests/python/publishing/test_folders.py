@@ -13,7 +13,7 @@ from own_config import together
 from projects import ROOT
 from small_project import small_project
 
-from dbt_secure_spark import publishing
+from dbt_secure_spark import layout
 from dbt_secure_spark.folders import (
     Buckets,
     Folders,
@@ -384,42 +384,42 @@ def test_auto_follows_the_rows_of_the_version_before(
         "describe query select `k` from (\nselect\n) as of_query": [("k", "bigint")],
         "select version()": [("4.3.0 0",)],
     }
-    monkeypatch.setattr(publishing, "run_of", lambda _: run)
-    monkeypatch.setattr(publishing, "rows_of", lambda _, query: answers[query])
+    monkeypatch.setattr(layout, "run_of", lambda _: run)
+    monkeypatch.setattr(layout, "rows_of", lambda _, query: answers[query])
     config = {"folders": "auto", "cluster_by": ["k"], "statistics": ["k"]}
     node = {"name": "base", "config": config, "schema": "s", "alias": "base"}
-    found = publishing.folders_for(None, {}, node, "select")
+    found = layout.folders_for(None, {}, node, "select")
     assert found == (Folders("k", number) if number else None)
-    assert publishing.files_for(None, node) == files
+    assert layout.files_for(None, node) == files
     # Spark 3 leaves no column out of a view.
     answers["select version()"] = [("3.5.9 0",)]
-    assert publishing.folders_for(None, {}, node, "select") is None
+    assert layout.folders_for(None, {}, node, "select") is None
     config["folders"] = 64
     with pytest.raises(CompilationError, match="has folders, which need"):
-        publishing.folders_for(None, {}, node, "select")
+        layout.folders_for(None, {}, node, "select")
     # A version of Iceberg has no such column.
     config["folders"], run.catalog = "auto", "lake"
-    found = publishing.folders_for(None, {}, node, "select")
+    found = layout.folders_for(None, {}, node, "select")
     assert found == (Buckets("k", number, "lake") if number else None)
 
 
 def test_a_version_of_iceberg_lies_in_buckets_where_it_can(monkeypatch):
     run = SimpleNamespace(catalog="lake")
     kinds = {"k": "bigint", "d": "double"}
-    monkeypatch.setattr(publishing, "run_of", lambda _: run)
-    monkeypatch.setattr(publishing, "kind_of", lambda _, __, key, ___: kinds[key])
+    monkeypatch.setattr(layout, "run_of", lambda _: run)
+    monkeypatch.setattr(layout, "kind_of", lambda _, __, key, ___: kinds[key])
     config = {"folders": 8, "cluster_by": ["k"]}
     node = {"name": "base", "config": config}
-    buckets = publishing.folders_for(None, {}, node, "select")
+    buckets = layout.folders_for(None, {}, node, "select")
     assert buckets.clause == "bucket(8, `k`)"
     assert buckets.place == "lake.system.bucket(8, `k`)"
     assert buckets.published_rows("s_versions.b") == "select * from s_versions.b"
     config["folders_by"] = {"Project": "k"}
     with pytest.raises(CompilationError, match="'base' has folders_by, by which"):
-        publishing.folders_for(None, {}, node, "select")
+        layout.folders_for(None, {}, node, "select")
     node["config"] = {"folders": 8, "cluster_by": ["d"]}
     with pytest.raises(CompilationError, match="d, its first cluster_by, is no whole"):
-        publishing.folders_for(None, {}, node, "select")
+        layout.folders_for(None, {}, node, "select")
 
 
 # ---------------------------------------------------------------------------

@@ -10,8 +10,9 @@ from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
 
-from dbt_secure_spark import publishing
+from dbt_secure_spark import hooks, switching, warehouse
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
+from dbt_secure_spark.run import Run
 from dbt_secure_spark.session import ANSI, OF_VIEWS, PATHS_ARE_KEPT, ZONE
 
 METHODS = ["http", "odbc", "session", "thrift"]
@@ -23,10 +24,10 @@ READS = "select * from {}"
 @pytest.fixture(autouse=True)
 def no_dbt(monkeypatch):
     """Without a profile, the options of a command, and waiting for another run."""
-    monkeypatch.setattr(publishing, "check_session", lambda _: None)
-    monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: None)
+    monkeypatch.setattr(hooks, "check_session", lambda _: None)
+    monkeypatch.setattr(hooks, "option_to_read_some_rows", lambda: None)
     flags = SimpleNamespace(WHICH="build", DEFER=False)
-    monkeypatch.setattr(publishing, "get_flags", lambda: flags)
+    monkeypatch.setattr(hooks, "get_flags", lambda: flags)
 
 
 def a_metastore(method: str = "thrift") -> RememberedMetastore:
@@ -51,14 +52,14 @@ def a_connection(credentials: SimpleNamespace) -> SimpleNamespace:
 def begin(metastore: RememberedMetastore) -> None:
     """Begin a run; the new version is written after that."""
     run = "20260102000000_0123abcd"
-    publishing.begin_run(metastore, run, 1, ["s"], ["s"], ["s.a"])
+    hooks.begin_run(metastore, run, 1, ["s"], ["s"], ["s.a"])
     metastore.relations[tuple(NEW.split("."))] = {}
 
 
 def switch(metastore: RememberedMetastore, query: str, name: str = "a") -> None:
     """Switch a view as the materializations do."""
     relation = SimpleNamespace(schema="s", identifier=name)
-    publishing.begin_switch(metastore, relation, query, [])
+    switching.begin_switch(metastore, relation, query, [])
     metastore.relations.setdefault(("s", name), {"kept_versions": "none"})
     metastore.execute(f"alter view s.{name} as\n{query}")
 
@@ -108,7 +109,7 @@ def test_an_engine_that_stays_in_ansi_mode_stops_the_run_before_it(method, answe
         begin(metastore)
     assert f"{ANSI} is {answer or 'unknown'}" in str(told.value)
     assert metastore.relations == before
-    assert publishing.schema_properties(metastore, "s_versions").get("run", "") == ""
+    assert warehouse.schema_properties(metastore, "s_versions").get("run", "") == ""
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -148,7 +149,7 @@ def test_readers_objects_are_not_made_in_ansi_mode_either():
     metastore = a_metastore("http")
     metastore.set_to = lambda name, value: None
     with pytest.raises(DbtRuntimeError, match="made in ANSI mode"):
-        publishing.hold_run(metastore, "c", 20, ["s"], ["s"], ["s.a"])
+        hooks.hold_run(metastore, "c", 20, ["s"], ["s"], ["s.a"])
 
 
 # ---------------------------------------------------------------------------
@@ -171,7 +172,7 @@ def test_a_view_that_was_switched_ends_the_run_and_drops_what_it_no_longer_names
         switch(metastore, f"-- Rendered.\n{READS.format(NEW)};\n-- The end.", name)
         metastore.texts["s", name] = READS.format(NEW)
     asked = asked_of(metastore)
-    publishing.end_run(metastore)
+    hooks.end_run(metastore)
     assert sum("show table extended in s like" in each for each in asked) == 1
     assert not [each for each in asked if each.startswith("describe extended")]
     assert tuple(OLD.split(".")) not in metastore.relations
@@ -188,20 +189,20 @@ def test_a_view_that_stays_where_it_was_is_an_error_and_nothing_is_dropped(state
     before = dict(metastore.relations)
     asked = asked_of(metastore)
     with pytest.raises(DbtRuntimeError, match=r"do not show .* before: s\.a\. No"):
-        publishing.end_run(metastore)
+        hooks.end_run(metastore)
     assert metastore.relations == before, "the lock of a dead run too"
     assert not [each for each in asked if each.startswith("drop")]
 
     # The next run clears away, and repairs.
     metastore.unmoved.clear()
     metastore.dbt_run = None
-    run = publishing.Run(metastore, "20260103000000_0123abcd", 1, ["s"], ["s"], ["s.a"])
+    run = Run(metastore, "20260103000000_0123abcd", 1, ["s"], ["s"], ["s.a"])
     metastore.dbt_run = run
     run.begin(None)
     third = NEW.replace("20260102", "20260103")
     metastore.relations[tuple(third.split("."))] = {}
     switch(metastore, READS.format(third))
-    publishing.end_run(metastore)
+    hooks.end_run(metastore)
     assert [name for _, name in metastore.relations] == ["a", third.split(".")[1]]
 
 
@@ -217,7 +218,7 @@ def test_the_lock_is_held_while_views_are_read_back():
     drop = metastore.drop
     metastore.drop = lambda *a: (done.append("dropped"), drop(*a))[1]
     run.lock.release = lambda: done.append("released")
-    publishing.end_run(metastore)
+    hooks.end_run(metastore)
     order = list(dict.fromkeys(done))
     assert order == ["asked for the lock", "read back", "dropped", "released"]
 
@@ -272,17 +273,17 @@ def test_what_dbt_has_told_as_failed_is_told_once():
     metastore.unmoved.add(("s", "a"))
     begin(metastore)
     switch(metastore, READS.format(NEW))
-    publishing.end_run(metastore, ["`s`.`A`", None])
+    hooks.end_run(metastore, ["`s`.`A`", None])
     assert tuple(OLD.split(".")) in metastore.relations, "which the view still shows"
 
 
 def test_readers_views_are_read_back_in_a_schema_of_their_own():
     metastore = a_metastore()
-    publishing.hold_run(metastore, "c", 20, ["s"], ["s"], ["s.a"])
+    hooks.hold_run(metastore, "c", 20, ["s"], ["s"], ["s.a"])
     metastore.schemas["s_readers"] = {}
     metastore.relations["s_readers", "a"] = {}
     relation = SimpleNamespace(schema="s_readers", identifier="a")
-    publishing.note_switch(metastore, relation, "select 2")
+    switching.note_switch(metastore, relation, "select 2")
     metastore.texts["s_readers", "a"] = "select 1"
     with pytest.raises(DbtRuntimeError, match=r"s_readers\.a"):
-        publishing.end_run(metastore)
+        hooks.end_run(metastore)

@@ -37,13 +37,22 @@ from random_policies import (
 )
 from rendering import Macros
 
-from dbt_secure_spark import after_tests, narrowing, publishing, unchanged
+from dbt_secure_spark import (
+    after_tests,
+    catalogs,
+    hooks,
+    narrowing,
+    queries,
+    switching,
+    unchanged,
+)
+from dbt_secure_spark.lock import RunLock
 from dbt_secure_spark.queries import (
     parts_of_narrowed,
     read_by_conditions,
     reads_narrowed,
 )
-from dbt_secure_spark.run import RunLock
+from dbt_secure_spark.run import Run
 
 WORLDS = int(os.environ.get("WORLDS", "20"))
 SEED = int(os.environ.get("SEED", "0"))
@@ -237,7 +246,7 @@ class World:
         self.waits = statuses is not None
         self.runs += 1
         name = f"{20260101000000 + self.runs}_0123abcd"
-        run = publishing.Run(self.metastore, name, 20, *[["s"]] * 3)
+        run = Run(self.metastore, name, 20, *[["s"]] * 3)
         self.metastore.dbt_run = run
         run.begin(None)
         for part in sorted(parts):
@@ -256,7 +265,7 @@ class World:
         for dataset in self.now.datasets if self.waits else ():
             self.tested[dataset.name] = self.read_by_test(dataset)
         after_tests.switch_tested(self.metastore, self.graph, results)
-        return publishing.end_run(self.metastore)
+        return hooks.end_run(self.metastore)
 
     def publish(self, name: str, run: str, schema: str, rows: list[tuple]) -> None:
         """Write a version of a stored relation and switch its view to it."""
@@ -271,7 +280,7 @@ class World:
             )
         raw = unchanged.read_raw_tables(self.metastore, self.graph, node, None)
         self.metastore.relations[tuple(version.split("."))] = {}
-        publishing.record_version(self.metastore, self.graph, node, version, raw)
+        switching.record_version(self.metastore, self.graph, node, version, raw)
         switch(self.metastore, Relation("s", name), f"select * from {version}", 2)
 
     def macros(self, text: str | None = None) -> Macros:
@@ -299,9 +308,7 @@ class World:
             self.rendered[dataset.name] = macros.secure_dataset(dataset.name)
             node["config"] |= {"narrowing": settings["narrowing"]}
         sql = self.rendered[dataset.name]
-        named = [
-            key for key in self.graph["nodes"] if publishing.names(sql, f"s.{key}")
-        ]
+        named = [key for key in self.graph["nodes"] if queries.names(sql, f"s.{key}")]
         node["depends_on"] = {"nodes": named}
         relation = Relation("s", node["name"])
         query = narrowing.query_of_view(
@@ -372,7 +379,7 @@ class World:
 
     def shown(self, dataset: Dataset) -> Counter:
         """Return the rows that a secure dataset shows."""
-        text = publishing.text_of_view(self.metastore, f"s.{LAYER}{dataset.name}")
+        text = catalogs.text_of_view(self.metastore, f"s.{LAYER}{dataset.name}")
         return self.rows_of(dataset, text)
 
     def read_by_test(self, dataset: Dataset) -> Counter:

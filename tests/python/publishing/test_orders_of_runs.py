@@ -12,11 +12,12 @@ import random
 import pytest
 from dbt.cli.flags import Flags
 from dbt.cli.types import Command
-from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from metastore_double import Relation
 from played_runs import PlayedRuns
 
-from dbt_secure_spark import narrowing, publishing, unchanged
+from dbt_secure_spark import hooks, lock, narrowing, unchanged
+from dbt_secure_spark.run import Run
 from dbt_secure_spark.versions import began, raw_reads, versions_kept, versions_read
 
 GRANTS, THINGS = "raw.grants", "raw.things"
@@ -56,8 +57,8 @@ def source_of(name: str) -> dict:
 @pytest.fixture
 def runs(monkeypatch) -> PlayedRuns:
     """The project after its first whole run; readers may have a schema of their own."""
-    monkeypatch.setattr(publishing.RunLock, "give_signs_of_life", lambda self: None)
-    monkeypatch.setattr(publishing, "check_session", lambda _: None)
+    monkeypatch.setattr(lock.RunLock, "give_signs_of_life", lambda self: None)
+    monkeypatch.setattr(hooks, "check_session", lambda _: None)
     graph = {
         "nodes": {name: node_of(name, *made) for name, made in MODELS.items()},
         "sources": {name: source_of(name) for name in (GRANTS, THINGS)},
@@ -90,7 +91,7 @@ def test_a_raw_table_that_is_replaced_in_mid_run_is_read_as_one_of_its_states(
 ):
     def changed() -> set[str]:
         secure = [Relation(*SECURE)]
-        found = publishing.changed_raw_tables(runs.metastore, runs.graph, secure)
+        found = hooks.changed_raw_tables(runs.metastore, runs.graph, secure)
         return {raw["table"] for raw in found}
 
     runs.load(THINGS)
@@ -206,7 +207,7 @@ def test_a_run_of_no_rows_is_of_no_state(runs, monkeypatch):
 def test_what_was_staged_since_a_relation_was_made_is_told(runs):
     def ahead(name: str) -> list[str]:
         relations = [Relation("s", name)]
-        found = publishing.made_since(runs.metastore, runs.graph, relations)
+        found = hooks.made_since(runs.metastore, runs.graph, relations)
         assert found["stored"] == []
         return found["tables"]
 
@@ -239,7 +240,7 @@ def test_versions_that_a_view_of_another_schema_reads_stay(runs):
     runs.run(["base"])
     for place in (SECURE, ("readers", "secure")):
         assert shown(runs, place) == {GRANTS: 1, THINGS: 1}
-    strangers = publishing.views_without_model(runs.metastore, runs.graph)
+    strangers = hooks.views_without_model(runs.metastore, runs.graph)
     assert strangers == ["readers.secure"]
 
 
@@ -249,7 +250,7 @@ def test_what_is_deferred_to_another_schema_is_refused(runs):
     runs.graph["nodes"]["access"]["defer_relation"] = {"relation_name": "other.access"}
     node = runs.graph["nodes"]["secure"]
     metastore, relation = runs.metastore, Relation("s", "new")
-    metastore.dbt_run = publishing.Run(metastore, "run", 20, *[["s"]] * 3)
+    metastore.dbt_run = Run(metastore, "run", 20, *[["s"]] * 3)
     sql = "select * from s.base, other.access"
     refused = "'secure' is not created: it would read other.access, by --defer"
     with pytest.raises(CompilationError, match=refused):
@@ -285,16 +286,16 @@ def test_the_options_to_read_some_rows_are_known_by_dbt_s_flags(
     # Another test's command decides what dbt does with what is deprecated.
     monkeypatch.setattr(Flags, "fire_deprecations", lambda self, ctx: None)
     flags = Flags.from_dict(Command.RUN, place | options)
-    monkeypatch.setattr(publishing, "get_flags", lambda: flags)
-    assert publishing.option_to_read_some_rows() == named
+    monkeypatch.setattr(hooks, "get_flags", lambda: flags)
+    assert hooks.option_to_read_some_rows() == named
 
 
 def test_a_run_that_reads_some_rows_publishes_over_none_of_all(runs):
     metastore = runs.metastore
     before = metastore.texts.copy()
     models = ["s.base", "s.secure"]
-    run = publishing.Run(metastore, "run", 20, ["s"], ["s"], models)
-    with pytest.raises(publishing.DbtRuntimeError) as refused:
+    run = Run(metastore, "run", 20, ["s"], ["s"], models)
+    with pytest.raises(DbtRuntimeError) as refused:
         run.begin("--sample")
     told = str(refused.value)
     assert "reads only some rows (--sample) and would publish them over what" in told
@@ -353,7 +354,7 @@ class Deliveries(PlayedRuns):
 
 
 def test_a_run_that_keeps_versions_shows_what_a_full_refresh_would(monkeypatch):
-    monkeypatch.setattr(publishing.RunLock, "give_signs_of_life", lambda self: None)
+    monkeypatch.setattr(lock.RunLock, "give_signs_of_life", lambda self: None)
     kept = written = 0
     for number in range(30):
         world = Deliveries(random.Random(number))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from played_runs import PlayedRuns, in_order
 
-from dbt_secure_spark.run import RunLock
+from dbt_secure_spark.lock import RunLock
 
 WORLDS = int(os.environ.get("WORLDS", "20"))
 SEED = int(os.environ.get("SEED", "0"))

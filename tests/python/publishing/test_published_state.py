@@ -14,6 +14,7 @@ import pytest
 from jinja2 import Undefined
 
 from dbt_secure_spark import published_state
+from dbt_secure_spark.lock import RunLost
 from dbt_secure_spark.published_state import (
     BUILDING,
     STATE,
@@ -26,7 +27,6 @@ from dbt_secure_spark.published_state import (
     plain,
     version_of,
 )
-from dbt_secure_spark.run import RunLost
 
 TOLD = """Catalog: spark_catalog
 Database: s

@@ -29,13 +29,17 @@ from small_project import plain_project
 
 from dbt_secure_spark import (
     catalogs,
+    hooks,
     left_behind,
     lineage,
-    publishing,
+    lock,
+    one_state,
     settings,
+    switching,
     warehouse,
 )
 from dbt_secure_spark import run as run_module
+from dbt_secure_spark.lock import RunLock, RunLost, SignOfLife
 from dbt_secure_spark.moments import micros_of, moment
 from dbt_secure_spark.queries import (
     in_catalog,
@@ -52,7 +56,7 @@ from dbt_secure_spark.raw_tables import (
     read_raw,
 )
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
-from dbt_secure_spark.run import RunLock, RunLost, SignOfLife
+from dbt_secure_spark.run import Run, note_rules
 from dbt_secure_spark.session import ANSI, OF_VIEWS, with_settings
 from dbt_secure_spark.settings import (
     EXPECTED,
@@ -74,6 +78,7 @@ from dbt_secure_spark.versions import (
     versions_kept,
     versions_read,
 )
+from secure_datasets.sql.expressions import sql_text
 
 needs_spark = pytest.mark.spark
 SCHEMA, RAW = "publishing_tests", "publishing_raw"
@@ -407,7 +412,7 @@ def test_a_reader_s_own_catalog_is_not_asked_for_a_function_in_a_view(spark):
         adapter = publishing_adapter(spark)
         named = catalogs.in_its_catalog(adapter, graph, sql)
         spark.sql(f"create view {view} as {named}")
-        assert publishing.text_of_view(adapter, view) == sql
+        assert catalogs.text_of_view(adapter, view) == sql
         reader = spark.newSession()
         for key, value in OF_A_READER.items():
             reader.conf.set(f"spark.sql.catalog.{schema}{key}", value)
@@ -734,7 +739,7 @@ def test_only_views_whose_rows_have_moved_are_told_as_behind(
         f"View Text: select * from {old}\nTable Properties: [kept_versions=none]"
     )
     relation = Relation("s", "a")
-    publishing.begin_switch(metastore, relation, text.format(V2), [old])
+    switching.begin_switch(metastore, relation, text.format(V2), [old])
     results = [SimpleNamespace(node=SimpleNamespace(unique_id="a"), status="success")]
     found = left_behind.views_left_behind(metastore, graph, results)
     assert found == {"not_run": told, "over_others": []}
@@ -1089,8 +1094,8 @@ def clock(monkeypatch) -> SimpleNamespace:
         clock.time += seconds
         clock.meanwhile()
 
-    monkeypatch.setattr(run_module, "now", lambda: clock.time)
-    monkeypatch.setattr(run_module.time, "sleep", sleep)
+    monkeypatch.setattr(lock, "now", lambda: clock.time)
+    monkeypatch.setattr(lock.time, "sleep", sleep)
     # Signs of life are given by hand, too.
     monkeypatch.setattr(RunLock, "give_signs_of_life", lambda self: None)
     return clock
@@ -1140,15 +1145,15 @@ def test_who_watches_waits_as_long_as_the_other_may_be_silent(clock, first, seco
 
 def test_a_statement_that_fails_for_want_of_the_lock_tells_of_the_lock(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions")
-    publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+    hooks.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
     gone = DbtRuntimeError("[TABLE_OR_VIEW_NOT_FOUND] s_versions.a__v1")
-    publishing.tell_of_lost_lock(metastore, gone)
+    switching.tell_of_lost_lock(metastore, gone)
     clock.time += 100
     successor = a_lock(metastore, "b")
     successor.bury(successor.acquire())
-    publishing.tell_of_lost_lock(metastore, DbtRuntimeError("[PARSE_SYNTAX_ERROR]"))
+    switching.tell_of_lost_lock(metastore, DbtRuntimeError("[PARSE_SYNTAX_ERROR]"))
     with pytest.raises(RunLost, match="was suspended for longer"):
-        publishing.tell_of_lost_lock(metastore, gone)
+        switching.tell_of_lost_lock(metastore, gone)
 
 
 def test_a_run_that_was_suspended_while_it_clears_away_drops_nothing(clock, no_dbt):
@@ -1167,10 +1172,10 @@ def test_a_run_that_was_suspended_while_it_clears_away_drops_nothing(clock, no_d
             return super().show_tables(schema)
 
     metastore = Suspending("s", "s_versions")
-    publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+    hooks.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
     metastore.is_armed = True
     with pytest.raises(RunLost):
-        publishing.end_run(metastore)
+        hooks.end_run(metastore)
     assert ("s_versions", "a__v20260102000000_0123abcd") in metastore.relations
 
 
@@ -1192,7 +1197,7 @@ def test_a_run_that_was_suspended_as_it_begins_notes_nothing_of_before(clock, no
 
     metastore = Suspending("s", "s_versions", "t")
     with pytest.raises(RunLost):
-        publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+        hooks.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
     assert metastore.schemas["s_versions"] == {"read_from": "hex_732074"}
 
 
@@ -1208,16 +1213,16 @@ def test_a_run_asks_once_for_what_is_noted_with_a_schema(clock, no_dbt):
 
     metastore = Counting("s", "s_versions")
     parts = (20, ["s"], ["s"], ["s.a"], "project", "s")
-    publishing.begin_run(metastore, "a", *parts)
-    publishing.end_run(metastore)
+    hooks.begin_run(metastore, "a", *parts)
+    hooks.end_run(metastore)
     noted = dict(metastore.schemas["s_versions"])
     assert noted.keys() >= {"project", "target", "read_from", "rows"}
     asked.clear()
-    publishing.begin_run(metastore, "b", *parts)
+    hooks.begin_run(metastore, "b", *parts)
     assert asked.count("describe schema") == 1
     assert "alter schema" not in asked
     # After the lock is released, somebody may have noted something else.
-    publishing.end_run(metastore)
+    hooks.end_run(metastore)
     assert asked.count("describe schema") == 2
     assert metastore.schemas["s_versions"] == noted
     assert metastore.described_schemas is None
@@ -1307,10 +1312,10 @@ def test_a_lock_view_without_properties_is_one_of_a_dead_run(clock):
 @pytest.fixture
 def no_dbt(monkeypatch):
     """Without a profile and the options of a command."""
-    monkeypatch.setattr(publishing, "check_session", lambda _: None)
-    monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: None)
+    monkeypatch.setattr(hooks, "check_session", lambda _: None)
+    monkeypatch.setattr(hooks, "option_to_read_some_rows", lambda: None)
     monkeypatch.setattr(
-        publishing, "get_flags", lambda: SimpleNamespace(WHICH="build", DEFER=False)
+        hooks, "get_flags", lambda: SimpleNamespace(WHICH="build", DEFER=False)
     )
 
 
@@ -1321,7 +1326,7 @@ def hold(
     project: str | None = None,
 ) -> bool:
     parts = (["s"], ["s"], list(models), project)
-    return publishing.hold_run(metastore, run, 20, *parts)
+    return hooks.hold_run(metastore, run, 20, *parts)
 
 
 def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
@@ -1330,25 +1335,25 @@ def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
     run.acquire()
     clock.meanwhile = run.renew
     assert not hold(metastore, "c")
-    assert publishing.end_run(metastore) == {}, "it holds nothing"
+    assert hooks.end_run(metastore) == {}, "it holds nothing"
     run.check()
     run.release()
     assert hold(metastore, "c")
     clock.meanwhile = metastore.dbt_run.lock.renew
     with pytest.raises(DbtRuntimeError, match="Another dbt run is building"):
         a_lock(metastore, "a").acquire()
-    publishing.end_run(metastore)
+    hooks.end_run(metastore)
     assert not metastore.relations
 
 
 def test_a_run_that_has_begun_goes_on_if_another_hook_begins_it(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions")
     parts = ("a", 20, ["s"], ["s"], ["s.a"])
-    publishing.begin_run(metastore, *parts)
+    hooks.begin_run(metastore, *parts)
     begun = metastore.dbt_run
-    publishing.begin_run(metastore, *parts)
+    hooks.begin_run(metastore, *parts)
     assert metastore.dbt_run is begun
-    publishing.end_run(metastore)
+    hooks.end_run(metastore)
     assert not metastore.relations
 
 
@@ -1360,14 +1365,14 @@ def test_who_holds_the_lock_alone_publishes_nothing_and_some_rows_are_refused(
     metastore = RememberedMetastore("s", "s_versions")
     metastore.relations["s", "a"] = {"kept_versions": "none"}
     some_rows = lambda: "--empty"  # noqa: E731
-    monkeypatch.setattr(publishing, "option_to_read_some_rows", some_rows)
+    monkeypatch.setattr(hooks, "option_to_read_some_rows", some_rows)
     parts = ("c", 20, ["s"], ["s"], ["s.a"])
-    assert publishing.hold_run(metastore, *parts)
+    assert hooks.hold_run(metastore, *parts)
     relation = SimpleNamespace(schema="s", identifier="a")
     with pytest.raises(DbtRuntimeError, match="a hook before it has failed"):
-        publishing.begin_switch(metastore, relation, "select 1", [])
+        switching.begin_switch(metastore, relation, "select 1", [])
     with pytest.raises(DbtRuntimeError, match="reads only some rows"):
-        publishing.begin_run(metastore, *parts)
+        hooks.begin_run(metastore, *parts)
     assert metastore.relations == {("s", "a"): {"kept_versions": "none"}}
 
 
@@ -1375,7 +1380,7 @@ def test_a_command_that_ends_without_its_hooks_holds_no_lock(clock, no_dbt):
     # A process may live on: a notebook, or a server that calls dbt.
     metastore = RememberedMetastore("s", "s_versions")
     parts = (20, ["s"], ["s"], ["s.a"])
-    publishing.begin_run(metastore, "a", *parts)
+    hooks.begin_run(metastore, "a", *parts)
     interrupted = metastore.dbt_run
     adapter = SecureSparkAdapter.__new__(SecureSparkAdapter)
     adapter.dbt_run, closed = interrupted, []
@@ -1384,25 +1389,25 @@ def test_a_command_that_ends_without_its_hooks_holds_no_lock(clock, no_dbt):
     assert interrupted.lock.ended.is_set(), "it gives no further signs"
     assert closed == ["all"]
     with pytest.raises(DbtRuntimeError, match="Nothing can be published before"):
-        publishing.begin_switch(adapter, None, "select 1", [])
+        switching.begin_switch(adapter, None, "select 1", [])
     adapter.cleanup_connections()
     # The next run takes it for dead, in this process or another.
     metastore.dbt_run = None
-    publishing.begin_run(metastore, "b", *parts)
-    publishing.end_run(metastore)
+    hooks.begin_run(metastore, "b", *parts)
+    hooks.end_run(metastore)
     assert not metastore.relations
 
 
 def test_a_run_begins_with_a_number_of_seconds_that_can_be_one():
     metastore = RememberedMetastore("s", "s_versions")
     with pytest.raises(CompilationError, match="run_lock_seconds is 'ten'; it must"):
-        publishing.begin_run(metastore, "a", "ten", ["s"], ["s"], ["s.a"])
+        hooks.begin_run(metastore, "a", "ten", ["s"], ["s"], ["s.a"])
     assert not metastore.relations
 
 
 def test_a_run_that_lost_its_lock_publishes_nothing_at_its_end(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions")
-    publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s"])
+    hooks.begin_run(metastore, "a", 20, ["s"], ["s"], ["s"])
     successor = a_lock(metastore, "b")
     successor.bury(successor.acquire())
     with pytest.raises(RunLost):
@@ -1439,15 +1444,16 @@ def a_graph(**nodes: dict) -> dict:
     return {"nodes": made, "sources": {"raw": source}}
 
 
-def a_run(metastore: RememberedMetastore) -> publishing.Run:
-    return publishing.Run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+def a_run(metastore: RememberedMetastore) -> Run:
+    return Run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
 
 
 @pytest.fixture
 def deferring(monkeypatch):
     """A command with --defer and --favor-state."""
     flags = SimpleNamespace(DEFER=True, FAVOR_STATE=True, WHICH="run")
-    monkeypatch.setattr(publishing, "get_flags", lambda: flags)
+    for module in (hooks, run_module):
+        monkeypatch.setattr(module, "get_flags", lambda: flags)
     return flags
 
 
@@ -1538,7 +1544,7 @@ def recorded(graph: dict, name: str, sql: str) -> str | None:
     version = V1.replace("b__v", f"{name}__v")
     metastore.relations[tuple(version.split("."))] = {}
     node = graph["nodes"][name]
-    publishing.record_version(metastore, graph, node, version, [], sql)
+    switching.record_version(metastore, graph, node, version, [], sql)
     reads = run.published.reads_of([version])
     noted = metastore.relations[tuple(version.split("."))]["raw_reads"]
     assert raw_reads(f"raw_reads={noted}]") == reads
@@ -1648,7 +1654,7 @@ def test_a_version_that_a_stored_model_names_by_hand_is_counted(no_dbt):
     run.published.reads[V1] = frozenset({RawRead("r.raw", "of_before")})
     version = V1.replace("b__v", "c__v")
     metastore.relations[tuple(version.split("."))] = {}
-    publishing.record_version(metastore, graph, graph["nodes"]["c"], version, [], sql)
+    switching.record_version(metastore, graph, graph["nodes"]["c"], version, [], sql)
     assert run.published.reads[version] == {RawRead("r.raw", "of_before")}
 
 
@@ -1690,18 +1696,18 @@ def test_values_that_dbt_asked_for_while_it_rendered_a_view_are_of_no_known_stat
     # A view of one state likewise, and what an ephemeral one has asked.
     node = graph["nodes"]["c"]
     node["config"]["inline_views"] = True
-    told = publishing.pin_versions(metastore, graph, node, "select * from s.a, s.b")
+    told = one_state.pin_versions(metastore, graph, node, "select * from s.a, s.b")
     assert told["why_not"] is None
-    told = publishing.pin_versions(metastore, graph, node, "select 8 as id from s.b")
+    told = one_state.pin_versions(metastore, graph, node, "select 8 as id from s.b")
     assert told["why_not"].startswith("its query does not name s.a, which its model")
     # A secure dataset depends on what the rules of others look up, and names none.
-    publishing.note_rules(metastore, ["s.a"])
-    told = publishing.pin_versions(metastore, graph, node, "select 8 as id from s.b")
+    note_rules(metastore, ["s.a"])
+    told = one_state.pin_versions(metastore, graph, node, "select 8 as id from s.b")
     assert told["why_not"].startswith("its query does not name s.a, which its model")
     node["config"]["narrowing"] = {"unique_key": ["id"], "rows_from": ["b"]}
-    told = publishing.pin_versions(metastore, graph, node, "select 8 as id from s.b")
+    told = one_state.pin_versions(metastore, graph, node, "select 8 as id from s.b")
     assert told["why_not"] is None
-    told = publishing.pin_versions(metastore, graph, node, "select 8 as id from s.a")
+    told = one_state.pin_versions(metastore, graph, node, "select 8 as id from s.a")
     assert told["why_not"].startswith("its query does not name s.b, which its model")
 
 
@@ -1719,7 +1725,7 @@ def test_a_view_of_one_state_pins_what_others_read_as_it_is_latest(no_dbt):
     graph["nodes"]["c"]["config"]["inline_views"] = True
     sql = "select * from s.b, s.k"
     pinned = [
-        publishing.pin_versions(metastore, graph, graph["nodes"][name], sql)["sql"]
+        one_state.pin_versions(metastore, graph, graph["nodes"][name], sql)["sql"]
         for name in "cd"
     ]
     assert pinned == [f"select * from {V1}, s.k", sql]
@@ -1734,10 +1740,10 @@ def test_of_two_nodes_that_ask_for_the_lock_at_once_one_begins(monkeypatch):
         begin = lambda *_, **__: begun.append(name)  # noqa: E731
         adapter.dbt_run = SimpleNamespace(begin=begin, lock=lock)
 
-    monkeypatch.setattr(publishing, "make_run", make_run)
+    monkeypatch.setattr(hooks, "make_run", make_run)
     adapter = SimpleNamespace()
     with ThreadPoolExecutor(4) as threads:
-        held = threads.map(lambda _: publishing.hold_run(adapter, "a"), range(4))
+        held = threads.map(lambda _: hooks.hold_run(adapter, "a"), range(4))
         assert list(held) == [True] * 4
     assert begun == ["a"]
 
@@ -1775,7 +1781,7 @@ def test_a_relation_that_was_a_view_has_no_version_yet(no_dbt):
     metastore.dbt_run = a_run(metastore)
     metastore.dbt_run.published = published
     with pytest.raises(CompilationError, match="No published version of 'm'"):
-        publishing.pin_versions(metastore, graph, graph["nodes"]["c"], "table s.m")
+        one_state.pin_versions(metastore, graph, graph["nodes"]["c"], "table s.m")
 
 
 READS_WHAT_CHANGES = {
@@ -1813,7 +1819,7 @@ def test_a_view_of_one_state_reads_nothing_that_changes(read):
 def refuse(graph: dict, sql: str, **functions: str) -> None:
     metastore = RememberedMetastore("s")
     metastore.functions |= functions
-    publishing.refuse_what_changes(metastore, graph, graph["nodes"]["c"], sql)
+    one_state.refuse_what_changes(metastore, graph, graph["nodes"]["c"], sql)
 
 
 @pytest.mark.parametrize(
@@ -1900,7 +1906,7 @@ def test_a_raw_table_counts_through_what_stores_nothing():
 def inlined(metastore: RememberedMetastore, graph: dict, sql: str) -> str:
     node = {"name": "secure"}
     metastore.dbt_run = a_run(metastore)
-    return publishing.with_inlined_views(metastore, graph, node, sql)
+    return one_state.with_inlined_views(metastore, graph, node, sql)
 
 
 def test_views_are_inlined_at_any_distance_and_in_any_order():
@@ -1976,7 +1982,7 @@ def test_each_statement_of_a_switch_asks_for_the_lock():
                 begin_switch=asks,
                 check_lock=asks,
                 in_its_catalog=lambda _, sql: sql,
-                properties_to_set=partial(publishing.properties_to_set, None),
+                properties_to_set=partial(switching.properties_to_set, None),
             ),
             "config": SimpleNamespace(**config),
             "relation_comment": lambda: None,
@@ -2020,8 +2026,8 @@ def test_each_statement_of_a_switch_asks_for_the_lock():
     ],
 )
 def test_a_switch_sets_the_properties_that_differ_alone(told, comment, properties):
-    text = publishing.sql_text("It's one.") if comment else None
-    assert publishing.properties_to_set(None, told, "hex_41", text) == properties
+    text = sql_text("It's one.") if comment else None
+    assert switching.properties_to_set(None, told, "hex_41", text) == properties
 
 
 def test_a_run_that_loses_its_lock_while_it_sets_what_views_keep_switches_none(no_dbt):
@@ -2031,7 +2037,7 @@ def test_a_run_that_loses_its_lock_while_it_sets_what_views_keep_switches_none(n
     metastore.dbt_run = run = a_run(metastore)
     run.lock.check = lambda: asked.append("lock")
     relation = SimpleNamespace(schema="s", identifier="a")
-    publishing.begin_switch(metastore, relation, "select 1", [])
+    switching.begin_switch(metastore, relation, "select 1", [])
     assert asked == [*OF_VIEWS, "lock"]
 
 
@@ -2068,11 +2074,11 @@ def test_a_view_that_no_model_is_called_like_is_named(no_dbt):
     metastore.relations["before", "somebody_else_s"] = {}
     graph = a_graph(a={"kind": "view"})
     # Another target may share a store with this one: its views are its own.
-    assert publishing.views_without_model(metastore, graph) == ["s.renamed"]
+    assert hooks.views_without_model(metastore, graph) == ["s.renamed"]
     metastore.dbt_run = run = a_run(metastore)
     run.load_definitions()
     metastore.sent.clear()
-    assert publishing.views_without_model(metastore, graph) == ["s.renamed"]
+    assert hooks.views_without_model(metastore, graph) == ["s.renamed"]
     # The run has read them when it began.
     assert not metastore.sent
 
@@ -2097,7 +2103,7 @@ def test_a_view_that_was_left_in_an_older_schema_is_named(no_dbt):
         "config": {"materialized": "seed"},
     }
     # The rows of models are one target's. Seeds may be another target's, too.
-    assert publishing.views_without_model(metastore, graph) == ["before.secure"]
+    assert hooks.views_without_model(metastore, graph) == ["before.secure"]
 
 
 FIRST, SECOND = (f"2026010{day}000000_0123abcd" for day in (1, 2))
@@ -2160,7 +2166,7 @@ def test_W1_what_is_of_another_state_than_what_else_is_read_is_told(
     read = ("secure", "paths", "seed")
     relations = [SimpleNamespace(schema="s", identifier=name) for name in read]
     nothing = {key: [] for key in ("tables", "stored", "of_before", "not_built")}
-    assert publishing.made_since(metastore, graph, relations) == nothing | wanted
+    assert hooks.made_since(metastore, graph, relations) == nothing | wanted
 
 
 def test_W9_what_is_asked_and_not_built_is_told(no_dbt):
@@ -2169,7 +2175,7 @@ def test_W9_what_is_asked_and_not_built_is_told(no_dbt):
     metastore.texts["s", "secure"] = f"select * from s_versions.rights__v{FIRST}"
     read = ("secure", "paths", "SEED")
     relations = [SimpleNamespace(schema="s", identifier=name) for name in read]
-    found = publishing.made_since(metastore, graph, relations)
+    found = hooks.made_since(metastore, graph, relations)
     assert found["not_built"] == ["paths", "seed"]
 
 
@@ -2190,7 +2196,7 @@ def test_versions_that_are_kept_for_a_test_are_no_rights_that_are_stale(no_dbt):
     graph["sources"]["raw"]["loaded_at_field"] = None
 
     def changed() -> list[str]:
-        found = publishing.changed_raw_tables(metastore, graph, [a])
+        found = hooks.changed_raw_tables(metastore, graph, [a])
         return [reading["read"].run for reading in found]
 
     assert changed() == [first]
@@ -2223,14 +2229,14 @@ def test_rights_that_are_a_plain_view_are_as_old_as_what_they_are_made_of(
     def runs_of(asked: Callable) -> list[str]:
         return [each["read"].run for each in asked(metastore, graph, [access])]
 
-    assert runs_of(publishing.changed_raw_tables) == [first]
-    assert runs_of(publishing.raw_tables_of) == [first]
+    assert runs_of(hooks.changed_raw_tables) == [first]
+    assert runs_of(hooks.raw_tables_of) == [first]
     # A secure dataset that still reads what the rights were made of before.
     metastore.texts["s", lowest] = metastore.texts["s", "a"]
-    assert runs_of(publishing.changed_raw_tables) == [first]
-    assert runs_of(publishing.raw_tables_of) == [second]
+    assert runs_of(hooks.changed_raw_tables) == [first]
+    assert runs_of(hooks.raw_tables_of) == [second]
     metastore.drop("s", "secure")
-    assert runs_of(publishing.changed_raw_tables) == []
+    assert runs_of(hooks.changed_raw_tables) == []
 
 
 NOW = "s_versions.a__v20260304050607_0123abcd"
@@ -2265,8 +2271,8 @@ def test_F7_the_version_before_is_compared_if_it_says_the_same_things(
         before.partition(".")[2]: told(table, column),
     }
     for name in ("definitions", "definitions_of_versions"):
-        monkeypatch.setattr(publishing, name, lambda *_: texts)
-    found = publishing.version_before(None, "s", "A")
+        monkeypatch.setattr(one_state, name, lambda *_: texts)
+    found = one_state.version_before(None, "s", "A")
     wanted = {"version": before, "since": "2026-03-04 05:06:07"}
     assert found == (wanted if is_comparable else None)
 
@@ -2435,9 +2441,9 @@ def test_the_raw_schema_may_be_another_catalog_s(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions", "lake.raw")
 
     def run(name: str) -> None:
-        publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
-        publishing.note_raw_schema(metastore, name, False)
-        publishing.end_run(metastore)
+        hooks.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+        hooks.note_raw_schema(metastore, name, False)
+        hooks.end_run(metastore)
 
     for catalog in ("lake", "sea"):
         said = (
@@ -2684,13 +2690,13 @@ def test_seeds_and_tests_do_not_say_that_a_schema_holds_all_rows(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions")
     metastore.relations["s", "a_seed"] = {"kept_versions": "none"}
     assert hold(metastore, "b")
-    publishing.end_run(metastore)
+    hooks.end_run(metastore)
     run = a_run(metastore)
     run.begin("--empty")
     run.end()
     assert metastore.schemas["s_versions"]["rows"] == "some"
     assert hold(metastore, "b")
-    publishing.end_run(metastore)
+    hooks.end_run(metastore)
     assert metastore.schemas["s_versions"]["rows"] == "some"
 
 
@@ -2704,7 +2710,7 @@ def test_some_rows_are_not_published_over_another_target_s_of_all(clock, no_dbt)
     def begin(text: str, rows: str) -> None:
         metastore.texts["readers", "a"] = text
         metastore.schemas["mine_versions"]["rows"] = rows
-        run = publishing.Run(metastore, *parts)
+        run = Run(metastore, *parts)
         run.begin("--empty")
         run.end()
 
@@ -2726,8 +2732,8 @@ def test_a_schema_is_one_project_s_until_somebody_says_otherwise(clock, no_dbt):
         project: str | None, models: list[str], stores: tuple[str, ...] = ("s", "raw")
     ) -> None:
         parts = ("a", 20, [*stores], [*stores], models, project)
-        publishing.begin_run(metastore, *parts)
-        publishing.end_run(metastore)
+        hooks.begin_run(metastore, *parts)
+        hooks.end_run(metastore)
 
     run(None, ["s.a"])
     run("acme", ["s.a"])
@@ -2763,8 +2769,8 @@ def test_what_another_target_shows_in_a_schema_of_both_is_not_replaced(clock, no
         models = [f"{store}.base", "readers.a"]
         schemas = [store, "seeds"]
         parts = (["readers", *schemas], schemas, models, "acme", target)
-        publishing.begin_run(metastore, "a", 20, *parts)
-        publishing.end_run(metastore)
+        hooks.begin_run(metastore, "a", 20, *parts)
+        hooks.end_run(metastore)
 
     run("prod", "prod")
     metastore.texts["readers", "a"] = f"select * from {versions}"
@@ -2800,8 +2806,8 @@ def test_rights_that_are_stored_in_a_schema_of_both_are_not_shared_without_rows(
         stores = [target, rights]
         models = [f"{target}.base", f"{rights}.access", f"{secure}.secure"]
         parts = ([*stores, secure], stores, models, "acme", target)
-        publishing.begin_run(metastore, "a", 20, *parts)
-        publishing.end_run(metastore)
+        hooks.begin_run(metastore, "a", 20, *parts)
+        hooks.end_run(metastore)
 
     run("prod")
     for schema, name, read in (
@@ -2831,14 +2837,14 @@ def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
         metastore.create_schema(replica)
 
     def run(name: str, is_sample: bool) -> None:
-        publishing.begin_run(metastore, "a", 20, ["s", "raw"], ["s", "raw"], ["s.a"])
-        publishing.note_raw_schema(metastore, name, is_sample)
-        publishing.end_run(metastore)
+        hooks.begin_run(metastore, "a", 20, ["s", "raw"], ["s", "raw"], ["s.a"])
+        hooks.note_raw_schema(metastore, name, is_sample)
+        hooks.end_run(metastore)
 
     run("sample", True)
     # Neither what the sample's rows made nor what is not there has another place.
     metastore.create_schema("not_yet_run")
-    publishing.check_raw_schema(metastore, ["s", "nowhere", "not_yet_run"])
+    hooks.check_raw_schema(metastore, ["s", "nowhere", "not_yet_run"])
     run("replica", False)
     with pytest.raises(CompilationError, match="names 'nowhere', and the metastore"):
         run("nowhere", False)
@@ -2847,7 +2853,7 @@ def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
     run("Replica_2", False)
     run("replica_2", False)
     with pytest.raises(CompilationError, match=r"\{raw_schema: replica_2\}'\.$"):
-        publishing.check_raw_schema(metastore, ["S"])
+        hooks.check_raw_schema(metastore, ["S"])
     with pytest.raises(CompilationError) as refused:
         run("sample", True)
     told = str(refused.value)
@@ -2858,13 +2864,13 @@ def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
     past = "s_as_of_20260501_000000"
     metastore.create_schema(past)
     parts = ("b", 20, [past], [past], [f"{past}.a"])
-    publishing.begin_run(metastore, *parts)
-    publishing.note_raw_schema(metastore, "replica_2", False)
-    publishing.end_run(metastore)
+    hooks.begin_run(metastore, *parts)
+    hooks.note_raw_schema(metastore, "replica_2", False)
+    hooks.end_run(metastore)
     del metastore.schemas[f"{past}_versions"]
-    publishing.begin_run(metastore, *parts)
+    hooks.begin_run(metastore, *parts)
     with pytest.raises(CompilationError) as of_past:
-        publishing.note_raw_schema(metastore, "sample", True)
+        hooks.note_raw_schema(metastore, "sample", True)
     said = "What s shows was read from the raw tables in replica_2, and this run would"
     assert f"{said} build a past state of the sample" in str(of_past.value)
     assert not metastore.relations, "the lock is released"

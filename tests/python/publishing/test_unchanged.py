@@ -15,9 +15,10 @@ from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
 from small_project import plain_project
 
-from dbt_secure_spark import publishing, unchanged, versions
+from dbt_secure_spark import unchanged, versions
 from dbt_secure_spark.folders import Folders
 from dbt_secure_spark.in_time import NOW, InTime
+from dbt_secure_spark.run import Run
 from dbt_secure_spark.versions import Published, RawRead, began, encoded
 
 needs_spark = pytest.mark.spark
@@ -150,7 +151,7 @@ class World:
 
     def made_of(self) -> str | None:
         """Return the digest of what the next version is made of."""
-        run = publishing.Run(self.metastore, "run", 20, *[[SCHEMA]] * 3)
+        run = Run(self.metastore, "run", 20, *[[SCHEMA]] * 3)
         run.published.definitions[f"{SCHEMA}.codes"] = self.shown
         self.metastore.dbt_run = run
         made = unchanged.made_of(
@@ -493,7 +494,7 @@ def adapter_of(spark) -> SimpleNamespace:
     published, texts = Published(), {}
     run = SimpleNamespace(published=published, is_held=False, functions={}, texts=texts)
     run.switched, run.untested = {}, {}
-    run.text_of = partial(publishing.Run.text_of, run)
+    run.text_of = partial(Run.text_of, run)
     run.engine = ["Spark"]
     own = SimpleNamespace(credentials=SimpleNamespace(versions_catalog=None))
     run.adapter = SimpleNamespace(execute=execute, config=own, dbt_run=run)

@@ -19,7 +19,7 @@ from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_secure_spark import catalogs, class_archive, java, publishing, session
+from dbt_secure_spark import catalogs, class_archive, hooks, java, session
 from dbt_secure_spark.submission import SessionPythonJobHelper
 
 needs_spark = pytest.mark.spark
@@ -373,7 +373,7 @@ def test_a_run_with_such_a_profile_stops_before_anything_is_built():
     credentials = SimpleNamespace(method="thrift", server_side_parameters={})
     adapter = SimpleNamespace(config=SimpleNamespace(credentials=credentials))
     with pytest.raises(DbtRuntimeError, match="Python models and seeds need a Spark"):
-        publishing.check_session(adapter)
+        hooks.check_session(adapter)
 
 
 @pytest.mark.parametrize(

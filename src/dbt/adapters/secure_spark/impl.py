@@ -23,14 +23,18 @@ from dbt_secure_spark import (
     added,
     after_tests,
     catalogs,
+    hooks,
+    layout,
     left_behind,
     macros,
     narrowing,
-    publishing,
+    one_state,
     raw_tables,
+    run,
     seeds,
     settings,
     settings_of_views,
+    switching,
     unchanged,
     versions,
 )
@@ -75,22 +79,22 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     AdapterSpecificConfigs = SecureSparkConfig
 
     # One run at a time, and what it publishes
-    begin_run = available(publishing.begin_run)
-    hold_run = available(publishing.hold_run)
-    note_raw_schema = available(publishing.note_raw_schema)
-    check_raw_schema = available(publishing.check_raw_schema)
-    end_run = available(publishing.end_run)
-    note_document = available(publishing.note_document)
-    check_lock = available(publishing.check_lock)
+    begin_run = available(hooks.begin_run)
+    hold_run = available(hooks.hold_run)
+    note_raw_schema = available(hooks.note_raw_schema)
+    check_raw_schema = available(hooks.check_raw_schema)
+    end_run = available(hooks.end_run)
+    note_document = available(hooks.note_document)
+    check_lock = available(switching.check_lock)
     comment = available(versions.comment)
-    check_session = available(publishing.check_session)
+    check_session = available(hooks.check_session)
     seed_text = available(seeds.seed_text)
     check_file_formats = available(catalogs.check_file_formats)
-    begin_switch = available(publishing.begin_switch)
-    properties_to_set = available(publishing.properties_to_set)
+    begin_switch = available(switching.begin_switch)
+    properties_to_set = available(switching.properties_to_set)
     contract_of = available(unchanged.contract_of)
-    fits_contract = available(publishing.fits_contract)
-    note_switch = available(publishing.note_switch)
+    fits_contract = available(switching.fits_contract)
+    note_switch = available(switching.note_switch)
     set_for_views = available(settings_of_views.set_for_views)
     views_left_behind = available(left_behind.views_left_behind)
     mark_what_stayed = available(left_behind.mark_what_stayed)
@@ -98,17 +102,17 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     check_what_is_stored = available(after_tests.check_what_is_stored)
     rows_to_test = available(after_tests.rows_to_test)
     switch_tested = available(after_tests.switch_tested)
-    note_rules = available(publishing.note_rules)
+    note_rules = available(run.note_rules)
     in_its_catalog = available(catalogs.in_its_catalog)
     with_catalog = available(catalogs.with_catalog)
     table_of = available(catalogs.table_of)
-    versions_before = available(publishing.versions_before)
-    version_before = available(publishing.version_before)
-    record_version = available(publishing.record_version)
-    folders_for = available(publishing.folders_for)
-    in_time_of = available(publishing.in_time_of)
-    whole_versions = available(publishing.whole_versions)
-    files_for = available(publishing.files_for)
+    versions_before = available(one_state.versions_before)
+    version_before = available(one_state.version_before)
+    record_version = available(switching.record_version)
+    folders_for = available(layout.folders_for)
+    in_time_of = available(one_state.in_time_of)
+    whole_versions = available(one_state.whole_versions)
+    files_for = available(layout.files_for)
     files_of_sources = available(unchanged.files_of_sources)
     read_raw_tables = available(unchanged.read_raw_tables)
     made_of = available(unchanged.made_of)
@@ -116,18 +120,18 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     note_made_of = available(unchanged.note_made_of)
     note_files = available(unchanged.note_files)
     # The published state and its inputs
-    definition_of = available(publishing.definition_of)
-    definitions = available(publishing.definitions)
-    text_of_view = available(publishing.text_of_view)
-    shows_public_rows = available(publishing.shows_public_rows)
-    read_by = available(publishing.read_by)
-    views_without_model = available(publishing.views_without_model)
-    raw_tables_of = available(publishing.raw_tables_of)
-    changed_raw_tables = available(publishing.changed_raw_tables)
+    definition_of = available(switching.definition_of)
+    definitions = available(versions.definitions)
+    text_of_view = available(catalogs.text_of_view)
+    shows_public_rows = available(one_state.shows_public_rows)
+    read_by = available(one_state.read_by)
+    views_without_model = available(hooks.views_without_model)
+    raw_tables_of = available(hooks.raw_tables_of)
+    changed_raw_tables = available(hooks.changed_raw_tables)
     raw_columns = available(raw_tables.raw_columns)
     raw_rows_as_of = available(raw_tables.raw_rows_as_of)
     raw_snapshots = available(raw_tables.raw_snapshots)
-    made_since = available(publishing.made_since)
+    made_since = available(hooks.made_since)
     # The project's settings and macros
     names_of_vars = available(settings.names_of_vars)
     check_macros = available(macros.check_macros)
@@ -149,7 +153,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
         try:
             return super().execute(*arguments, **options)
         except DbtRuntimeError as failure:
-            publishing.tell_of_lost_lock(self, failure)
+            switching.tell_of_lost_lock(self, failure)
             raise
 
     @available
@@ -161,7 +165,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
 
     def cleanup_connections(self) -> None:
         """Close a command's connections, and leave a run that did not end."""
-        publishing.leave_run(self)
+        hooks.leave_run(self)
         super().cleanup_connections()
 
     @available

@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 
 from dbt.adapters.spark import SparkAdapter
 
-from dbt_secure_spark.publishing import load_readings, relation_of_version
-from dbt_secure_spark.run import PREFIX
+from dbt_secure_spark.hooks import load_readings
+from dbt_secure_spark.lineage import relation_of_version
+from dbt_secure_spark.lock import PREFIX
 from dbt_secure_spark.settings import check_vars
 from dbt_secure_spark.versions import (
     SUFFIX,
