@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from dbt.compilation import Compiler
 from dbt.contracts.graph.manifest import Manifest
-from dbt.contracts.graph.nodes import ManifestSQLNode
+from dbt.contracts.graph.nodes import BatchContext, ManifestSQLNode
 from dbt_common.exceptions import DbtRuntimeError
 
 from secure_datasets.leaks.audience import PACKAGE
@@ -43,6 +43,8 @@ OF_TEXTS = {
     *("as_of_text", "expected_access", "names_of_vars", "product_version"),
     *("schema_name", "secure_datasets"),
 }
+# The beginning and the end of a batch. Any will do.
+A_BATCH = (datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 2))
 # The product's nodes with a text made of the leaks.
 OF_THE_LEAKS = ("leaks", "assert_nothing_leaks")
 # A node's attributes that differ between runs.
@@ -140,7 +142,11 @@ class Texts(Compiler):
         """
         self.refused = None
         context["is_incremental"] = lambda: is_incremental
-        made = self.compile_node(_uncompiled(node), self.manifest, context, write=False)
+        node = _uncompiled(node)
+        if node.config.get("incremental_strategy") == "microbatch":
+            # dbt puts a query of the batch's rows in the place of what it reads.
+            node.batch = BatchContext("a_batch", *A_BATCH)
+        made = self.compile_node(node, self.manifest, context, write=False)
         # A macro may have caught the error of the refusal.
         if self.refused:
             raise DbtRuntimeError(self.refused)
