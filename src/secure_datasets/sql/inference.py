@@ -107,9 +107,9 @@ def family(node: exp.Expression) -> str | None:
         return family(node.selects[0]) if len(node.selects) == 1 else None
     if isinstance(node, exp.Alias):
         return family(node.this)
-    if isinstance(node, exp.Add | exp.Sub):
-        kinds = {family(node.left), family(node.right)}
-        if isinstance(node, exp.Sub) and kinds <= MOMENTS:
+    if isinstance(node, exp.Add | exp.Sub | exp.SafeAdd | exp.SafeSubtract):
+        kinds = {family(node.this), family(node.expression)}
+        if isinstance(node, exp.Sub | exp.SafeSubtract) and kinds <= MOMENTS:
             return "interval"
         if kinds & (MOMENTS | {None, "interval"}):
             # A day some days later is a day.
@@ -504,9 +504,9 @@ def check_intervals(tree: exp.Expression) -> None:
 
     for node in tree.find_all(exp.Mul, exp.Div, exp.IntDiv):
         for part in (node.left.unnest(), node.right.unnest()):
-            is_between = isinstance(part, exp.Sub) and MOMENTS & {
-                family(part.left),
-                family(part.right),
+            is_between = isinstance(part, exp.Sub | exp.SafeSubtract) and MOMENTS & {
+                family(part.this),
+                family(part.expression),
             }
             if is_between and family(part) in (None, "interval"):
                 raise ExpressionProblem(
