@@ -353,6 +353,12 @@ def _tree(text: str, name: str | None, types: Types) -> exp.Expression | None:
     return inference.annotated(found.tree, name, types)
 
 
+def family_of_text(text: str, name: str | None, types: Mapping[str, str]) -> str | None:
+    """Return the family of an argument's type; none if it is unknown."""
+    tree = _tree(text, name, dict(types))
+    return inference.family(tree) if tree is not None else None
+
+
 def _given(
     called: str, number: int, made: list[exp.Expression | None]
 ) -> list[str | None]:

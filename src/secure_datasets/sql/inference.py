@@ -115,6 +115,10 @@ def family(node: exp.Expression) -> str | None:
             # A day some days later is a day.
             is_later = kinds in ({"date", "number"}, {"timestamp", "interval"})
             return (kinds & MOMENTS).pop() if is_later else None
+    tried = exp.SafeAdd | exp.SafeSubtract | exp.SafeMultiply | exp.SafeDivide
+    if isinstance(node, tried):
+        kinds = {family(node.this), family(node.expression)}
+        return "number" if kinds == {"number"} else None
     found = node.type
     return family_of_type(found) if found is not None else None
 

@@ -14,6 +14,7 @@ import pytest
 from asked_types import COLUMNS, KINDS, Asked, held, lines
 from spark_functions import AGGREGATES, FUNCTIONS, OPERATORS, VALUES, columns_of
 
+from secure_datasets.render import ansi
 from secure_datasets.sql import (
     argument_types,
     arguments,
@@ -640,6 +641,106 @@ def test_R20_nothing_that_a_rule_may_have_fails_on_a_value(spark):
             if failure(source, calls):
                 failed += [(each, failure(source, [each])) for each in calls]
     assert failed == []
+
+
+def with_ansi(call: str) -> str | None:
+    """Return why a call is not printed where ANSI mode is on; none if it is."""
+    tree = expressions.read(call).tree
+    try:
+        ansi.Mode(("t",), TYPES, ExpressionProblem).check(tree, call)
+    except ExpressionProblem as problem:
+        return str(problem)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        *(
+            (f"{call} > 1", "overflow: write try_")
+            for call in ("b + 1", "-b", "n * 2", "abs(b)", "b - c", "i + j")
+        ),
+        *((f"{call} = 1", "write try_divide or try_mod")
+          for call in ("b / c", "b % 0", "b div c", "n / 2", "mod(b, c)")),
+        *((f"{call} = 1", "of a text, or of an unknown type")
+          for call in ("round(s)", "sqrt(u)", "year(s)", "bigint(s)")),
+        *((f"cast(s as {kind}) is null", f"cast({kind}): write try_cast")
+          for kind in ("bigint", "date", "boolean", "timestamp", "array<int>")),
+        ("cast(f as bigint) = 1", "write try_cast"),
+        ("s = 1", "text beside number"), ("s in (b, c)", "text beside number"),
+        ("s > d", "text beside date"), ("y = 'maybe'", "text beside boolean"),
+        ("coalesce(s, 1) = 1", "text beside number"),
+        ("case s when 1 then true end", "text beside number"),
+        ("d between '2026-01-01' and s", "text beside date"),
+        ("w < '2026-01-01 00:00:00 Europe/Berlin'", "text beside timestamp"),
+        ("unknown = 1", "a value of an unknown type beside a number"),
+        ("v[0] = 1", "a place in an array"), ("element_at(a, 1) = 'x'", "element_at"),
+        ("size(a) = 1", "size"), ("pmod(b, c) = 1", "pmod"),
+        ("elt(i, s, t) = 'x'", "elt"),
+        ("make_date(year(d), i, j) = d", "make_date"),
+        ("next_day(d, s) = d", "next_day"),
+    ],
+)  # fmt: skip
+def test_Z5_what_depends_on_ansi_mode_is_not_printed_where_it_is_on(call, sentence):
+    assert sentence in (with_ansi(call) or "")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("s = 'x' and t in ('a', 'b') or s is null", "b > 1 and i in (1, 2)"),
+        *("d = '2026-01-31' and w < '2026-01-31 00:00:00'", "b = '12'", "y"),
+        *("i / 2 > 1 and i div 2 = 1 and f / 2 > 1", "f * g > 1 and -f < 1"),
+        "cast(i as bigint) + 1 > 1",
+        *("cast(i as string) = '1'", "cast('1' as int) < b"),
+        *("try_cast(s as bigint) = 1", "try_add(b, 1) > 1", "m['a'] = 'x'", "-1 < b"),
+        *("d - interval '1' day < q", "length(s) > 1", "upper(s) like 'A%'"),
+        *("s || t = s", "bigint(1) = b"),
+        *("concat(s, b) = 'x'", "round(n, 1) > 1", "year(d) = 2026", "date(z) = d"),
+        "case when b > 1 then s else 'x' end = t",
+    ],
+)  # fmt: skip
+def test_Z5_what_is_the_same_in_ansi_mode_is_printed(call):
+    assert with_ansi(call) is None
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_Z5_what_is_printed_for_ansi_mode_gives_the_same_in_it(spark):
+    from dbt_secure_spark.session import with_settings
+
+    together: dict[str, list[str]] = {}
+    for call in [item.hostile for item in FUNCTIONS] + OPERATORS:
+        if with_ansi(call) is None:
+            joined = " cross join ".join(f"ansi_{name}" for name in columns_of(call))
+            together.setdefault(joined or "range(1)", []).append(call)
+    assert sum(map(len, together.values())) > 150
+
+    def found(source: str, asked: list[str], mode: str) -> object:
+        values = ", ".join(f"bit_xor(xxhash64(cast({c} as string)))" for c in asked)
+        with with_settings(spark, NOT_ANSI | {"spark.sql.ansi.enabled": mode}):
+            try:
+                return spark.sql(f"select {values} from {source}").first()
+            except Exception as error:
+                return str(error)[:200]
+
+    with with_settings(spark, NOT_ANSI):
+        for letters, (kind, values) in VALUES.items():
+            items = ", ".join(f"cast({value} as {kind})" for value in values)
+            for letter in letters:
+                spark.sql(
+                    f"create or replace temp view ansi_{letter} as"
+                    f" select explode(array({items})) as {letter}"
+                )
+    differing = []
+    for source, of_source in together.items():
+        if found(source, of_source, "true") != found(source, of_source, "false"):
+            differing += [
+                (call, found(source, [call], "true"))
+                for call in of_source
+                if found(source, [call], "true") != found(source, [call], "false")
+            ]
+    assert differing == []
 
 
 # Calls that read days or moments, in whose place a made day may stand.
