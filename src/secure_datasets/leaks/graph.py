@@ -48,6 +48,7 @@ from secure_datasets.leaks.texts import (
     COMMAND,
     OF_RELATIONS,
     OF_ROWS,
+    OF_RUNNING,
     OF_TEXTS,
     OF_THE_ADAPTER,
     OF_THE_COMMAND,
@@ -73,6 +74,8 @@ REFUSALS = (OF_ROWS, OF_RELATIONS, OF_THE_ADAPTER, OF_THE_COMMAND)
 PREFIXES = ("default__", "spark__", "secure_spark__")
 # The keys of an entry in a YAML file that make further nodes.
 OF_TESTS = {"data_tests", "tests"}
+# The names of what is known only while a node runs. Through `render` a text may name it.
+RUNNING = {*OF_RUNNING, "render"}
 # The modules of a template without a clock.
 CLOCKLESS = {"itertools", "pytz", "re"}
 _compiling = threading.local()
@@ -351,6 +354,9 @@ class Graph:
             return SQL_IN_CONFIG.format(name)
         if name := self.chance(node):
             return f"its text is made by chance: {name}"
+        is_text = node.resource_type != "seed" and node.language == "sql"
+        if is_text and (name := self.running(node)):
+            return f"{OF_THE_COMMAND}: {name}"
         if reason := self.why_materialization_is_unproven(materialized, node):
             return reason
         return self.why_hooks_are_unproven(node)
@@ -429,7 +435,7 @@ class Graph:
         for key, node in self.manifest.nodes.items():
             if node.resource_type != "operation" or node.package_name == PACKAGE:
                 continue
-            known = {"results": [], "schemas": [], "database_schemas": []}
+            known = self.texts.of_the_end() if "on-run-end" in node.tags else {}
             if reason := self.why_hook_is_unproven(node, (False,), **known):
                 reads = tuple(self.reads(key))
                 yield key, Model(node.name, None, (), reads, reason)
@@ -468,6 +474,28 @@ class Graph:
             codes.append(macro.macro_sql)
         return next(filter(None, map(_chance_in, codes)), None)
 
+    def running(self, node: ManifestSQLNode) -> str | None:
+        """Return the name of what is known only while a node runs, if it is used.
+
+        Whether such a value is none, a template asks without a look at it.
+        """
+        waiting, seen = [node.raw_code], set()
+        while waiting:
+            code = waiting.pop()
+            if named := _undeclared_in(code) & RUNNING:
+                return min(named)
+            called = _named_in(code) - seen
+            seen |= called
+            waiting += [macro.macro_sql for macro in self.macros_of(called)]
+        return None
+
+    def macros_of(self, names: set[str]) -> Iterator[Any]:
+        """Yield the macros of the project and its packages with one of these names."""
+        for macro in self.manifest.macros.values():
+            is_named = {macro.name, _without_prefix(macro.name)} & names
+            if is_named and macro.package_name not in KNOWN_PACKAGES:
+                yield macro
+
     def commands_in_config(self, node: ManifestSQLNode) -> list[str]:
         """Return the names of the command in the configuration of a node."""
         # Hooks are rendered when they run, and checked separately.
@@ -502,12 +530,7 @@ class Graph:
         while called - known:
             known |= called
             called = set().union(
-                *(
-                    _named_in(macro.macro_sql)
-                    for macro in self.manifest.macros.values()
-                    if {macro.name, _without_prefix(macro.name)} & called
-                    and macro.package_name not in KNOWN_PACKAGES
-                )
+                *(_named_in(macro.macro_sql) for macro in self.macros_of(called))
             )
             names |= called
         return sorted(names & {*COMMAND, "adapter", "builtins", "context", "modules"})
@@ -553,6 +576,8 @@ class Graph:
         self, node: ManifestSQLNode, ways: Iterable[bool], **context: Any
     ) -> str | None:
         """Return a reason if the text of a hook may do more than maintain a table."""
+        if name := self.running(node):
+            return f"its hook may write rows: {OF_THE_COMMAND}: {name}"
         for is_incremental in ways:
             try:
                 text = self.texts.text(node, is_incremental, **context).strip()
@@ -600,6 +625,14 @@ def _without_prefix(name: str) -> str:
     for prefix in PREFIXES:
         name = name.removeprefix(prefix)
     return name
+
+
+def _undeclared_in(code: str) -> set[str]:
+    """Return the names that a template takes from dbt's context."""
+    try:
+        return meta.find_undeclared_variables(get_environment(None).parse(code))
+    except TemplateError:
+        return set()
 
 
 def _named_in(value: Any) -> set[str]:

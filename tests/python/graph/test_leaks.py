@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from dbt_common.clients.jinja import get_environment
 from projects import ROOT, SAMPLE
 from small_project import CONFIG_FILE, documented, small_project
 
@@ -26,6 +27,7 @@ from secure_datasets.leaks.graph import Graph, _is_rendered
 from secure_datasets.leaks.graph import _relation as graph_relation
 from secure_datasets.leaks.proof import CARRY, GROUP, OWN, UNPROVEN, NotUnderstood
 from secure_datasets.leaks.python import over_relations, what_python_writes_by
+from secure_datasets.leaks.texts import Texts
 
 SCHEMA = "small_leaks"
 CONFIG = """\
@@ -203,6 +205,11 @@ MODELS: dict[str, str] = {
             "the_clock_of_a_zone": "modules.datetime.datetime(2020, 1, 1).astimezone()"
             ".now().hour == 3",
             "its_batch": "model.batch",
+            "having_a_batch": "execute and model.batch is not defined",
+            "a_relation_elsewhere": "execute and defer_relation is none",
+            "the_making_of_others": "execute and (graph.nodes.values()"
+            " | map(attribute='created_at') | max) > 3",
+            "the_threads": "target.threads > 3",
             "its_making": "model.created_at > 3",
             "a_relation": "load_relation(this) is none",
             "a_relation_of_the_adapter": "adapter.get_relation('', 's', 'n') is none",
@@ -272,6 +279,26 @@ MODELS: dict[str, str] = {
     "writes_when_it_is_compiled": "{{ config(post_hook='{% if model.compiled_code %}"
     "insert into {{ this }} select 1, 2{% endif %}') }}"
     f" select job_id, user_id from {PER_USER}",
+    # What is known only while a model runs, and is none here.
+    **{
+        f"writes_by_{name}": "{{ config(post_hook='{% if execute and (" + asked + ")"
+        " %}insert into {{ this }} select 1, 2{% endif %}') }}"
+        f" select job_id, user_id from {PER_USER}"
+        for name, asked in {
+            "its_text": "sql",
+            "its_text_that_is_none": "sql is not none",
+            "its_text_by_another_name": "compiled_code",
+            "its_text_of_the_context": 'context["s" ~ "ql"] is not none',
+            "its_text_of_the_builtins": 'builtins.get("s" ~ "ql") is not none',
+            "its_text_in_a_template": 'render("{% raw %}{{ sql }}{% endraw %}")',
+            "its_kind_of_text": "model.compiled_code is string",
+            "its_having_a_text": '"compiled_code" in model',
+            "the_number_of_its_parts": "model | length > 50",
+            "its_configuration": "config.model.compiled_code",
+            "the_graph": "graph.nodes[model.unique_id].compiled_code",
+            "an_answer": '_sql_results["main"]',
+        }.items()
+    },
     "deletes_its_old_rows": "{{ config(post_hook='delete from {{ this }} where"
     f" job_id > 5') }}}} select job_id, user_id from {PER_USER}",
     "deletes_by_rows_of_others": "{{ config(post_hook='delete from {{ this }} where"
@@ -718,6 +745,22 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     "takes_the_flag_by_place": {
         (UNPROVEN, over(JOBS, "takes_the_flag_by_place"), "the columns of a branch")
     },
+    **{
+        name: {(UNPROVEN, over(JOBS, name), "its text depends on the command")}
+        for name in MODELS
+        if name.startswith("writes_by_")
+    },
+    **{
+        f"asks_for_{name}": {
+            (UNPROVEN, over(JOBS, f"asks_for_{name}"), f"the command: {said}")
+        }
+        for name, said in {
+            "having_a_batch": "model.batch",
+            "a_relation_elsewhere": "defer_relation",
+            "the_making_of_others": "graph.created_at",
+            "the_threads": "target.threads",
+        }.items()
+    },
     "drops_a_schema": {
         (UNPROVEN, over(JOBS, "drops_a_schema"), "its text calls adapter.drop_schema")
     },
@@ -1066,6 +1109,69 @@ def test_Z4_a_spine_of_days_is_of_dbt(parsed, package, name, old, new, are_of_db
 def test_Z4_a_spine_of_days_is_only_printed(code, are_only_printed):
     code = code.replace("SPINE", "date_spine('day', 'a', 'b')")
     assert spines.are_only_printed(code) == are_only_printed
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("{% if sql is none %}a{% endif %}", "sql"),
+        ("{{ sneaky('a') }}", "compiled_code"),
+        ("{{ of_a_package.sneaky('a') }}", "compiled_code"),
+        ("{{ adapter.dispatch('sneaky')('a') }}", "compiled_code"),
+        ("{{ harmless('a') }}{{ relation.render() }}", None),
+    ],
+)
+def test_Z4_macros_name_what_is_known_only_while_a_model_runs(code, name):
+    macros = {
+        "sneaky": "{% macro sneaky(a) %}{{ compiled_code }}{% endmacro %}",
+        "harmless": "{% macro harmless(sql) %}{{ sql }}{% endmacro %}",
+    }
+    graph = Graph.__new__(Graph)
+    graph.manifest = SimpleNamespace(
+        macros={
+            key: SimpleNamespace(name=key, package_name="of_a_package", macro_sql=text)
+            for key, text in macros.items()
+        }
+    )
+    assert graph.running(SimpleNamespace(raw_code=code)) == name
+
+
+@pytest.mark.parametrize(
+    ("moment", "code", "reason"),
+    [
+        (
+            "end",
+            "{% if results %}insert into a select 1{% endif %}",
+            "command: results",
+        ),
+        ("end", "{% for a in schemas %}{{ a }}{% endfor %}", "command: schemas"),
+        ("end", "{% if results is none %}insert into a select 1{% endif %}", None),
+        ("end", "analyze table a compute statistics", None),
+        (
+            "start",
+            "{% if results is not defined %}insert into a select 1{% endif %}",
+            "its hook may write rows: insert",
+        ),
+    ],
+)
+def test_Z4_a_hook_of_a_run_looks_at_nothing_that_its_end_alone_knows(
+    moment, code, reason
+):
+    node = SimpleNamespace(
+        **{"resource_type": "operation", "package_name": "acme", "name": "a_hook"},
+        **{"raw_code": code, "tags": [f"on-run-{moment}"], "schema": "s", "alias": "a"},
+        depends_on_nodes=[],
+    )
+    graph = Graph.__new__(Graph)
+    graph.manifest = SimpleNamespace(nodes={"hook": node}, macros={})
+    graph.texts = Texts.__new__(Texts)
+    graph.texts.refused = None
+    graph.texts.text = lambda node, _, **context: (
+        get_environment(None).from_string(node.raw_code).render(context)
+    )
+    found = [model.unproven for _, model in graph.hooks_of_runs()]
+    assert len(found) == bool(reason)
+    assert not reason or reason in found[0]
 
 
 @pytest.mark.parametrize(
