@@ -74,7 +74,7 @@ REFUSALS = (OF_ROWS, OF_RELATIONS, OF_THE_ADAPTER, OF_THE_COMMAND)
 PREFIXES = ("default__", "spark__", "secure_spark__")
 # The keys of an entry in a YAML file that make further nodes.
 OF_TESTS = {"data_tests", "tests"}
-# The names of what is known only while a node runs. Through `render` a text may name it.
+# The names of what is known only while a node runs; `render` may hide one in a text.
 RUNNING = {*OF_RUNNING, "render"}
 # The modules of a template without a clock.
 CLOCKLESS = {"itertools", "pytz", "re"}

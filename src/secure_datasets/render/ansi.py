@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 DIFFERENT = functions.names(
     """
     cardinality ceil ceiling conv element_at elt floor make_date make_timestamp
-    make_timestamp_ltz make_timestamp_ntz negative next_day pmod size to_date to_timestamp
-    to_timestamp_ltz to_timestamp_ntz to_unix_timestamp unix_timestamp
+    make_timestamp_ltz make_timestamp_ntz negative next_day pmod size to_date
+    to_timestamp to_timestamp_ltz to_timestamp_ntz to_unix_timestamp unix_timestamp
     """
 )
 # Functions that are casts, but for those to a text or to bytes.

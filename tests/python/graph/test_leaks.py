@@ -1144,7 +1144,7 @@ def test_Z4_macros_name_what_is_known_only_while_a_model_runs(code, name):
             "{% if results %}insert into a select 1{% endif %}",
             "command: results",
         ),
-        ("end", "{% for a in schemas %}{{ a }}{% endfor %}", "command: schemas"),
+        ("end", "{% for a in schemas %}{{ a }}{% endfor %}", ": schemas"),
         ("end", "{% if results is none %}insert into a select 1{% endif %}", None),
         ("end", "analyze table a compute statistics", None),
         (
