@@ -54,7 +54,7 @@ from secure_datasets.leaks.texts import (
     OF_THE_COMMAND,
     Texts,
 )
-from secure_datasets.leaks.writers import RUNS_A_QUERY, may_write
+from secure_datasets.leaks.writers import RUNS_A_QUERY, calls_java, may_write
 from secure_datasets.sql.expressions import FILE_FORMATS
 
 CONFIG = "secure_datasets_config"
@@ -287,6 +287,8 @@ class Graph:
         if node.language == "python":
             asks = what_python_asks(node.raw_code)
             return replace(model, unproven="it is a Python model", asks=asks)
+        if name := self.running(node):
+            return replace(model, unproven=f"{OF_THE_COMMAND}: {name}")
         try:
             queries = tuple(
                 self.texts.text(node, is_incremental)
@@ -313,14 +315,19 @@ class Graph:
         if node.language == "python":
             name = what_python_writes_by(node.raw_code)
             return f"it may write rows elsewhere: {name}" if name else None
+        if (name := self.running(node)) and self.may_write(node):
+            return f"{OF_THE_COMMAND}: {name}"
         for is_incremental in self.ways(node):
             try:
-                self.texts.text(node, is_incremental)
+                text = self.texts.text(node, is_incremental)
             except Exception as error:
                 # Errors that are no refusals do not concern rows.
                 reason = _why_not_compiled(error)
                 if reason.startswith(REFUSALS) and self.may_write(node):
                     return reason
+            else:
+                if called := calls_java(text):
+                    return f"it may write rows elsewhere: {called}"
         return None
 
     def may_write(self, node: ManifestSQLNode) -> bool:
@@ -354,9 +361,6 @@ class Graph:
             return SQL_IN_CONFIG.format(name)
         if name := self.chance(node):
             return f"its text is made by chance: {name}"
-        is_text = node.resource_type != "seed" and node.language == "sql"
-        if is_text and (name := self.running(node)):
-            return f"{OF_THE_COMMAND}: {name}"
         if reason := self.why_materialization_is_unproven(materialized, node):
             return reason
         return self.why_hooks_are_unproven(node)

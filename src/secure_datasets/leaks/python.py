@@ -11,6 +11,7 @@ from sqlglot import exp
 from dbt_secure_spark.hidden_reads import first_that_hides
 from dbt_secure_spark.queries import queries_of_python
 from secure_datasets.leaks.proof import NotUnderstood, tokens_and_tree
+from secure_datasets.leaks.writers import calls_java
 from secure_datasets.sql.functions import CHANCE, CLOCK, SESSION
 from secure_datasets.sql.statements import functions_of_people
 
@@ -33,6 +34,8 @@ OF_EXECUTION = (
     *("spark.sql.adaptive.", "spark.sql.autoBroadcastJoinThreshold"),
     *("spark.sql.files.maxPartitionBytes", "spark.sql.shuffle."),
 )
+# Functions and methods that take texts of SQL.
+WITH_TEXTS = {"call_function", "call_udf", "expr", "selectExpr"}
 # Attributes that give a session a function by a name.
 REGISTERS = {"register", "registerFunction", "registerJavaFunction", "registerJavaUDAF"}
 
@@ -68,6 +71,8 @@ def what_python_writes_by(code: str) -> str | None:
         return name
     if hidden := first_that_hides(tree):
         return ast.unparse(hidden).splitlines()[0]
+    if called := calls_java(ast.unparse(tree)) or _first_made_text(tree):
+        return called
     # Queries, and modules such as `pyspark.sql`.
     known = {
         id(node.func)
@@ -84,6 +89,21 @@ def what_python_writes_by(code: str) -> str | None:
             or (node.attr == "sql" and id(node) not in known)
         ):
             return node.attr
+    return None
+
+
+def _first_made_text(tree: ast.Module) -> str | None:
+    """Return the first call with a text of SQL that the code computes."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        is_method = isinstance(called, ast.Attribute)
+        name = called.attr if is_method else getattr(called, "id", "")
+        given = node.args if name == "selectExpr" else node.args[:1]
+        are_texts = given and all(isinstance(each, ast.Constant) for each in given)
+        if name in WITH_TEXTS and not are_texts:
+            return ast.unparse(node).splitlines()[0]
     return None
 
 

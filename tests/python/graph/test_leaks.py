@@ -76,6 +76,7 @@ HANDMADE = "".join(
         "asking": "base_that_asks",
         "by_command": "base_with_hooks_by_command",
         "handmade": "all_jobs",
+        "calling_java": "base_that_calls_java",
         "copied_out": "base_that_is_copied_out",
         "granted": "base_that_is_granted",
         "only_text": "base_that_is_only_text",
@@ -346,6 +347,8 @@ MODELS: dict[str, str] = {
     "{% set n = run_query(asked) if flags.WHICH == 'run' %}"
     "{% if is_incremental() %}{% endif %}"
     f" select job_id, team_id from {ALL}",
+    "base_that_calls_java": "select job_id, reflect('a', 'b', team_id) as team_id"
+    f" from {ALL}",
     "base_that_writes": "{% if execute %}{% do run_query('create table open_jobs as"
     f" select 1') %}}{{% endif %}} select job_id, team_id from {ALL}",
     "reads_the_leaks": "select {% if secure_datasets.find_leaks() %}job_id"
@@ -529,6 +532,8 @@ PYTHON_THAT_HIDES = {
         session.table('all_jobs'),
         dbt.ref('unprotected').createOrReplaceTempView('all_jobs'),
     ][0]""",
+    "python_of_another_session_s_view": "[dbt.ref('unprotected')"
+    ".createOrReplaceTempView('all_jobs'), session.newSession().table('all_jobs')][1]",
     "python_of_a_global_view": "[dbt.ref('unprotected')"
     ".createGlobalTempView('all_jobs'), session.table('all_jobs')][1]",
     "python_that_changes_the_session": "session.conf.set("
@@ -765,6 +770,9 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
         (UNPROVEN, over(JOBS, "drops_a_schema"), "its text calls adapter.drop_schema")
     },
     "base_that_is_only_text": {(UNPROVEN, "base_that_is_only_text", "it is ephemeral")},
+    "base_that_calls_java": {
+        (UNPROVEN, "base_that_calls_java", "it may write rows elsewhere: reflect(")
+    },
     "base_that_writes": {(UNPROVEN, "base_that_writes", "its text is made of rows")},
     "base_that_writes_in_python": {
         (UNPROVEN, "base_that_writes_in_python", "it may write rows elsewhere")
@@ -1188,6 +1196,12 @@ def test_Z4_a_hook_of_a_run_looks_at_nothing_that_its_end_alone_knows(
         ("import pyspark.sql.functions as F\nF.os.system('a')", "F.os"),
         ("rows.rdd.saveAsTextFile('a')", "saveAsTextFile"),
         ("rows.rdd.pipe('a')", "rows.rdd.pipe"),
+        ("rows.selectExpr(\"java_method('a', 'b', job_id)\")", "java_method("),
+        ("session.sql('select `reflect` (a, b)')", "reflect` ("),
+        ("functions.call_function('try_reflect', a)", "try_reflect'"),
+        ("functions.expr('ref' + text)", "functions.expr("),
+        ("rows.selectExpr(*texts)", "rows.selectExpr("),
+        ("help('a_module')", "help"),
         ("rows.toPandas().to_html('a')", "to_html"),
         ("numpy.savez_compressed('a', rows)", "savez_compressed"),
         ("rows.mergeInto('a', condition)", "mergeInto"),
