@@ -22,7 +22,7 @@ MODULES = LIBRARIES | {
 # Functions that reach objects that the code doesn't name.
 HIDING = {
     *("__import__", "breakpoint", "compile", "delattr", "eval", "exec", "getattr"),
-    *("globals", "input", "locals", "memoryview", "open", "setattr", "vars"),
+    *("globals", "help", "input", "locals", "memoryview", "open", "setattr", "vars"),
 }
 # Attributes that read files without a reader of Spark's, beside read_..., or that reach
 # foreign code.
@@ -32,7 +32,7 @@ READING = {
     *("java_method", "reflect", "setCurrentCatalog", "try_reflect"),
     # What a name means after these, its text does not show.
     *("createGlobalTempView", "createOrReplaceGlobalTempView", "dropGlobalTempView"),
-    *("dropTempView", "setCurrentDatabase"),
+    *("cloneSession", "dropTempView", "newSession", "setCurrentDatabase"),
     *("registerJavaUDAF", "sparkContext"),
     # These run a text as SQL or code.
     *("eval", "get_type_hints", "pandas_api", "query"),

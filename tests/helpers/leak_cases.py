@@ -168,6 +168,8 @@ PROVEN = {
     " (select * from s.jobs) select * from a",
     "a pivot by user": "select * from (select user_id, team_id, job_id from s.jobs)"
     " pivot (sum(job_id) as n, max(job_id) as m for team_id in (1 as a, 2 as b)) as p",
+    "a pivot that counts rows": "select * from s.jobs pivot (count(*) for team_id in"
+    " (1 as a, 2 as b))",
     "an unpivot": "select user_id, n, v from s.jobs"
     " unpivot include nulls (v for n in (job_id, team_id as t)) as u",
     "a natural join": "select user_id, job_id from s.jobs natural join s.runs",
@@ -665,6 +667,14 @@ NOT_PROVEN = {
     "select user_id, any(job_id > 1) as n from s.jobs",
     "a pivot after a join": "select * from s.people as p inner join"
     " s.jobs as j on p.user_id = j.user_id pivot (sum(job_id) for team_id in (1, 2))",
+    "a pivot of all columns": "select * from s.jobs pivot"
+    " (max(struct(*)) for team_id in (1 as a, 2 as b))",
+    "a pivot that counts distinct rows": "select * from s.jobs pivot (count(distinct *)"
+    " for team_id in (1 as a, 2 as b))",
+    "a pivot that counts rows without a null": "select * from s.jobs pivot"
+    " (count(*, job_id) for team_id in (1 as a, 2 as b))",
+    "a pivot that counts a relation's columns": "select * from s.jobs pivot"
+    " (count(jobs.*) for team_id in (1 as a, 2 as b))",
     "a pivot of a relation whose columns are not known": "select * from s.seed as a"
     " inner join s.jobs as j on a.user_id = j.user_id pivot (sum(job_id) for x in (1))",
     "a hint that nobody knows": "select /*+ anything(j) */ user_id from s.jobs as j",

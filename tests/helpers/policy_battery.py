@@ -118,6 +118,7 @@ class Battery:
         assert {(p.role == "*", bool(p.is_restrictive)) for p in conditions} == set(
             product([True, False], repeat=2)
         )
+        assert 3 * sum(map(_has_both_kinds, self.cases.values())) >= len(self.cases)
         for kind in (masks, conditions):
             assert {p.holds_at(random_case(0).moment) for p in kind} == {True, False}
             assert {(bool(p.valid_from), bool(p.valid_until)) for p in kind} == set(
@@ -153,3 +154,14 @@ class Battery:
         """Return the types of the columns that may be masked."""
         secure = [f"vw_secure_dataset_{dataset.name}" for dataset in case.datasets]
         return dict.fromkeys(["all_runs", *secure], COLUMNS)
+
+
+def _has_both_kinds(case: Case) -> bool:
+    """Whether a dataset has two permissive conditions beside a restrictive one."""
+    found = Counter(
+        (policy.dataset, bool(policy.is_restrictive))
+        for policy in case.policies
+        if not policy.column and policy.tag is None
+    )
+    names = {name for name, _ in found}
+    return any(found[name, False] > 1 and found[name, True] for name in names)

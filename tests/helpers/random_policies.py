@@ -182,6 +182,7 @@ def with_restrictions(
     It has its own random numbers, so that a seed's further parts stay the same.
     """
     chance = random.Random(f"restrictions of {seed}")
+    both = random.Random(f"both kinds of {seed}")
     made = [
         replace(policy, is_restrictive=chance.choice([None, False]))
         if policy.column is None
@@ -190,8 +191,21 @@ def with_restrictions(
     ]
     for dataset in (dataset for dataset in datasets if not dataset.is_query):
         own = [p for p in made if p.dataset == dataset.name and p.column is None]
+        # What several conditions show, a restrictive one hides from each of them.
+        has_both = not dataset.below and both.random() < 0.4
         if own and chance.random() < 0.2:
-            made[made.index(own[0])] = replace(own[0], role="*")
+            first = replace(own[0], role="*")
+            made[made.index(own[0])] = own[0] = first
+        free = [role for role in ROLES if role not in {p.role for p in own}]
+        for role in both.sample(free, max(0, 2 - len(own))) if has_both else ():
+            condition = random_condition(both) if both.random() < 0.8 else None
+            made.append(Policy(role, dataset.name, condition=condition))
+        if has_both:
+            condition = ("or", ("is null", ("column", "unit")), random_condition(both))
+            role = both.choice(["*", "*", *ROLES])
+            made.append(
+                Policy(role, dataset.name, condition=condition, is_restrictive=True)
+            )
         for _ in range(chance.choice([0, 0, 0, 1, 2])):
             role = chance.choice([*ROLES, *GROUPS, "*", None, None])
             excepted = chance.sample(

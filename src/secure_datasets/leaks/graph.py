@@ -7,7 +7,6 @@ every judged model is compiled here, from dbt's own manifest.
 from __future__ import annotations
 
 import copy
-import re
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -20,7 +19,6 @@ from dbt.contracts.graph.nodes import ManifestSQLNode
 from dbt.flags import get_flags
 from dbt_common.clients.jinja import get_environment
 from jinja2 import TemplateError, meta, nodes
-from sqlglot import exp
 
 from dbt_secure_spark.macros import PACKAGE as ADAPTER
 from dbt_secure_spark.settings import OF_CHANGES, OF_THE_PAST
@@ -33,25 +31,30 @@ from secure_datasets.leaks.proof import (
     Name,
     NotUnderstood,
     deletes_from,
-    is_of_a_row,
     is_upkeep,
-    parse,
 )
 from secure_datasets.leaks.python import (
     over_relations,
     what_python_asks,
     what_python_writes_by,
 )
+from secure_datasets.leaks.settings import (
+    NAME_OF_COLUMN,
+    is_of_one_row,
+    sql_in_config,
+    texts_of,
+)
 from secure_datasets.leaks.texts import (
     COMMAND,
     OF_RELATIONS,
     OF_ROWS,
+    OF_RUNNING,
     OF_TEXTS,
     OF_THE_ADAPTER,
     OF_THE_COMMAND,
     Texts,
 )
-from secure_datasets.leaks.writers import RUNS_A_QUERY, may_write
+from secure_datasets.leaks.writers import RUNS_A_QUERY, calls_java, may_write
 from secure_datasets.sql.expressions import FILE_FORMATS
 
 CONFIG = "secure_datasets_config"
@@ -66,13 +69,15 @@ KNOWN_STRATEGIES = ("timestamp", "check")
 # The packages with known macros for relations.
 KNOWN_PACKAGES = {"dbt", "dbt_spark", ADAPTER, PACKAGE}
 BY_COMMAND = "its configuration depends on the command"
+SQL_IN_CONFIG = "the SQL of its configuration {} may look at more than a row"
 REFUSALS = (OF_ROWS, OF_RELATIONS, OF_THE_ADAPTER, OF_THE_COMMAND)
 PREFIXES = ("default__", "spark__", "secure_spark__")
 # The keys of an entry in a YAML file that make further nodes.
 OF_TESTS = {"data_tests", "tests"}
+# The names of what is known only while a node runs; `render` may hide one in a text.
+RUNNING = {*OF_RUNNING, "render"}
 # The modules of a template without a clock.
 CLOCKLESS = {"itertools", "pytz", "re"}
-NAME_OF_COLUMN = re.compile(r"\w+|`[^`]+`")
 _compiling = threading.local()
 _lock = threading.Lock()
 
@@ -148,6 +153,8 @@ class Graph:
             if not self.is_of_no_model(relation):
                 names = self.commands_asked(_named_in(self.entries_of_source(source)))
                 told = f"{BY_COMMAND}: {', '.join(names)}" if names else None
+                if not is_of_one_row(source.config.event_time):
+                    told = told or SQL_IN_CONFIG.format("event_time")
                 models[key] = Model(source.name, relation, unproven=told)
         models |= {node.unique_id: self.function(node) for node in self.functions()}
         models |= dict(self.only_texts(protected))
@@ -280,6 +287,8 @@ class Graph:
         if node.language == "python":
             asks = what_python_asks(node.raw_code)
             return replace(model, unproven="it is a Python model", asks=asks)
+        if name := self.running(node):
+            return replace(model, unproven=f"{OF_THE_COMMAND}: {name}")
         try:
             queries = tuple(
                 self.texts.text(node, is_incremental)
@@ -306,14 +315,19 @@ class Graph:
         if node.language == "python":
             name = what_python_writes_by(node.raw_code)
             return f"it may write rows elsewhere: {name}" if name else None
+        if (name := self.running(node)) and self.may_write(node):
+            return f"{OF_THE_COMMAND}: {name}"
         for is_incremental in self.ways(node):
             try:
-                self.texts.text(node, is_incremental)
+                text = self.texts.text(node, is_incremental)
             except Exception as error:
                 # Errors that are no refusals do not concern rows.
                 reason = _why_not_compiled(error)
                 if reason.startswith(REFUSALS) and self.may_write(node):
                     return reason
+            else:
+                if called := calls_java(text):
+                    return f"it may write rows elsewhere: {called}"
         return None
 
     def may_write(self, node: ManifestSQLNode) -> bool:
@@ -343,8 +357,8 @@ class Graph:
         materialized = node.config.materialized
         if node.resource_type != "seed" and materialized not in KNOWN_MATERIALIZATIONS:
             return f"its materialization {materialized} is not known here"
-        if name := _sql_in_config(node):
-            return f"the SQL of its configuration {name} may look at more than a row"
+        if name := sql_in_config(node, _is_rendered(node)):
+            return SQL_IN_CONFIG.format(name)
         if name := self.chance(node):
             return f"its text is made by chance: {name}"
         if reason := self.why_materialization_is_unproven(materialized, node):
@@ -425,7 +439,7 @@ class Graph:
         for key, node in self.manifest.nodes.items():
             if node.resource_type != "operation" or node.package_name == PACKAGE:
                 continue
-            known = {"results": [], "schemas": [], "database_schemas": []}
+            known = self.texts.of_the_end() if "on-run-end" in node.tags else {}
             if reason := self.why_hook_is_unproven(node, (False,), **known):
                 reads = tuple(self.reads(key))
                 yield key, Model(node.name, None, (), reads, reason)
@@ -464,6 +478,28 @@ class Graph:
             codes.append(macro.macro_sql)
         return next(filter(None, map(_chance_in, codes)), None)
 
+    def running(self, node: ManifestSQLNode) -> str | None:
+        """Return the name of what is known only while a node runs, if it is used.
+
+        Whether such a value is none, a template asks without a look at it.
+        """
+        waiting, seen = [node.raw_code], set()
+        while waiting:
+            code = waiting.pop()
+            if named := _undeclared_in(code) & RUNNING:
+                return min(named)
+            called = _named_in(code) - seen
+            seen |= called
+            waiting += [macro.macro_sql for macro in self.macros_of(called)]
+        return None
+
+    def macros_of(self, names: set[str]) -> Iterator[Any]:
+        """Yield the macros of the project and its packages with one of these names."""
+        for macro in self.manifest.macros.values():
+            is_named = {macro.name, _without_prefix(macro.name)} & names
+            if is_named and macro.package_name not in KNOWN_PACKAGES:
+                yield macro
+
     def commands_in_config(self, node: ManifestSQLNode) -> list[str]:
         """Return the names of the command in the configuration of a node."""
         # Hooks are rendered when they run, and checked separately.
@@ -498,12 +534,7 @@ class Graph:
         while called - known:
             known |= called
             called = set().union(
-                *(
-                    _named_in(macro.macro_sql)
-                    for macro in self.manifest.macros.values()
-                    if {macro.name, _without_prefix(macro.name)} & called
-                    and macro.package_name not in KNOWN_PACKAGES
-                )
+                *(_named_in(macro.macro_sql) for macro in self.macros_of(called))
             )
             names |= called
         return sorted(names & {*COMMAND, "adapter", "builtins", "context", "modules"})
@@ -549,6 +580,8 @@ class Graph:
         self, node: ManifestSQLNode, ways: Iterable[bool], **context: Any
     ) -> str | None:
         """Return a reason if the text of a hook may do more than maintain a table."""
+        if name := self.running(node):
+            return f"its hook may write rows: {OF_THE_COMMAND}: {name}"
         for is_incremental in ways:
             try:
                 text = self.texts.text(node, is_incremental, **context).strip()
@@ -596,6 +629,14 @@ def _without_prefix(name: str) -> str:
     for prefix in PREFIXES:
         name = name.removeprefix(prefix)
     return name
+
+
+def _undeclared_in(code: str) -> set[str]:
+    """Return the names that a template takes from dbt's context."""
+    try:
+        return meta.find_undeclared_variables(get_environment(None).parse(code))
+    except TemplateError:
+        return set()
 
 
 def _named_in(value: Any) -> set[str]:
@@ -691,58 +732,15 @@ def _named_in_configs(code: str) -> set[str]:
 def _is_as_made(node: ManifestSQLNode) -> bool:
     """Whether a relation has the columns of its query, in their order.
 
-    An incremental table keeps its old order, a contract imposes its own, and partition
-    columns stand last.
+    An incremental table keeps its old order, a contract imposes its own, partition
+    columns stand last, and so does the flag of rows that are shown in time.
     """
     kind = node.config.materialized
     return kind == "view" or (
         kind in ("published_view", "table")
         and not node.config.contract.enforced
-        and not node.config.get("partition_by")
+        and not (node.config.get("partition_by") or node.config.get("in_time"))
     )
-
-
-def _sql_in_config(node: ManifestSQLNode) -> str | None:
-    """Return the key of a configuration with SQL over more than one row, if any.
-
-    dbt writes this SQL into the statements that make a snapshot, merge or store rows.
-    """
-    config = node.config
-    for name in ("updated_at", "check_cols", "dbt_valid_to_current"):
-        if node.resource_type == "snapshot" and not _is_of_a_row(config.get(name)):
-            return name
-    # dbt joins the predicates by `and`, so an `or` at the top of one is refused.
-    for name in ("predicates", "incremental_predicates"):
-        if not all(map(_is_no_choice, _texts(config.get(name)))):
-            return name
-    for name in ("cluster_by", "clustered_by"):
-        if not all(map(NAME_OF_COLUMN.fullmatch, _texts(config.get(name)))):
-            return name
-    masks = (config.get("narrowing") or {}).get("masks") or {}
-    is_known = _is_rendered(node) or _is_of_a_row(list(masks.values()))
-    return None if is_known else "narrowing"
-
-
-def _texts(value: Any) -> list[str]:
-    """Return the texts of a configuration's value, single or in a list."""
-    if value is None:
-        return []
-    return list(map(str, value)) if isinstance(value, list | tuple) else [str(value)]
-
-
-def _is_of_a_row(value: Any) -> bool:
-    """Whether SQL of a configuration reads one row only."""
-    # A comment would swallow the text that dbt writes after it.
-    return not any(
-        "--" in text or "/*" in text or not is_of_a_row(text) for text in _texts(value)
-    )
-
-
-def _is_no_choice(predicate: str) -> bool:
-    """Whether a condition on one row keeps its meaning when joined by `and`."""
-    if not _is_of_a_row(predicate):
-        return False
-    return not isinstance(parse(f"select {predicate} from rows").selects[0], exp.Or)
 
 
 def _is_stored(test: ManifestSQLNode) -> bool:
@@ -761,7 +759,7 @@ def _replaced_together(node: ManifestSQLNode) -> str | None:
     if node.config.get("incremental_strategy") in strategies:
         by.append(node.config.get("partition_by") or "")
     for columns in by:
-        names = _texts(columns)
+        names = texts_of(columns)
         told = f"rows are replaced by {', '.join(names) or 'nothing'}"
         if columns is not None and USER not in [name.lower() for name in names]:
             return f"{told}, without user_id"

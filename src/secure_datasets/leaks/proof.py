@@ -849,6 +849,9 @@ class Query:
             raise NotUnderstood("a pivot of columns that are not known")
         if any(pivot.find_all(exp.Query)):
             raise NotUnderstood("a subquery in a pivot")
+        if any(not _counts_rows(star) for star in pivot.find_all(exp.Star)):
+            # It names all columns, and a pivot groups by those that it does not name.
+            raise NotUnderstood("a star in a pivot")
         is_unpivot = pivot.args.get("unpivot")
         named = fields[0].expressions if is_unpivot else [fields[0].this]
         named = [*named, *([] if is_unpivot else pivot.expressions)]
@@ -1592,6 +1595,13 @@ def _check_pivots(node: exp.Select) -> None:
         each.args.get("pivots") for each in (node.args["from_"].this, *sources)
     ):
         raise NotUnderstood("a pivot beside a join is not known here")
+
+
+def _counts_rows(star: exp.Star) -> bool:
+    """Whether a star stands in `count(*)`, which names no column."""
+    count = star.parent
+    is_alone = isinstance(count, exp.Count) and not count.args.get("expressions")
+    return is_alone and not star.args.get("except_")
 
 
 def _check_times(node: exp.Select) -> None:

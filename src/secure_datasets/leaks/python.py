@@ -8,23 +8,25 @@ from collections.abc import Collection
 from dbt_common.exceptions import CompilationError
 from sqlglot import exp
 
-from dbt_secure_spark.hidden_reads import HIDING
+from dbt_secure_spark.hidden_reads import first_that_hides
 from dbt_secure_spark.queries import queries_of_python
 from secure_datasets.leaks.proof import NotUnderstood, tokens_and_tree
+from secure_datasets.leaks.writers import calls_java
 from secure_datasets.sql.functions import CHANCE, CLOCK, SESSION
 from secure_datasets.sql.statements import functions_of_people
 
 # Functions of Spark's own that read no relation, though their values change.
 OF_SPARK = CHANCE | CLOCK | SESSION
-# Attributes that may store rows, besides names with a leading underscore.
+# Attributes that may store rows, and the beginnings of more.
 WRITERS = {
-    *("createExternalTable", "createOrReplace", "createTable", "execute", "forName"),
+    *("ExcelWriter", "createOrReplace", "dump", "execute", "forName"),
     *("forPath", "foreach", "foreachBatch", "foreachPartition", "insertInto"),
-    *("pandas_api", "save", "saveAsTable", "savetxt", "savez", "sparkContext"),
-    *("tofile", "to_csv", "to_excel", "to_feather", "to_gbq", "to_hdf", "to_json"),
-    *("to_orc", "to_parquet", "to_pickle", "to_sql", "to_stata", "to_xml"),
-    *("write", "writeStream", "writeTo"),
+    *("mergeInto", "open_memmap", "tofile", "to_clipboard", "to_csv", "to_excel"),
+    *("to_feather", "to_gbq", "to_hdf", "to_html", "to_iceberg", "to_json"),
+    *("to_latex", "to_markdown", "to_orc", "to_parquet", "to_pickle", "to_sql"),
+    *("to_stata", "to_string", "to_xml"),
 }
+BEGINNINGS_OF_WRITERS = ("save", "write")
 
 
 # The beginnings of settings that change how Spark works, and no result.
@@ -32,6 +34,8 @@ OF_EXECUTION = (
     *("spark.sql.adaptive.", "spark.sql.autoBroadcastJoinThreshold"),
     *("spark.sql.files.maxPartitionBytes", "spark.sql.shuffle."),
 )
+# Functions and methods that take texts of SQL.
+WITH_TEXTS = {"call_function", "call_udf", "expr", "selectExpr"}
 # Attributes that give a session a function by a name.
 REGISTERS = {"register", "registerFunction", "registerJavaFunction", "registerJavaUDAF"}
 
@@ -65,6 +69,10 @@ def what_python_writes_by(code: str) -> str | None:
         return "it can not be parsed"
     if name := what_changes_the_session(tree):
         return name
+    if hidden := first_that_hides(tree):
+        return ast.unparse(hidden).splitlines()[0]
+    if called := calls_java(ast.unparse(tree)) or _first_made_text(tree):
+        return called
     # Queries, and modules such as `pyspark.sql`.
     known = {
         id(node.func)
@@ -75,14 +83,27 @@ def what_python_writes_by(code: str) -> str | None:
         id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and (node.id in HIDING or node.id[:2] == "__"):
-            return node.id
         if isinstance(node, ast.Attribute) and (
             node.attr in WRITERS
-            or node.attr[:1] == "_"
+            or node.attr.startswith(BEGINNINGS_OF_WRITERS)
             or (node.attr == "sql" and id(node) not in known)
         ):
             return node.attr
+    return None
+
+
+def _first_made_text(tree: ast.Module) -> str | None:
+    """Return the first call with a text of SQL that the code computes."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        is_method = isinstance(called, ast.Attribute)
+        name = called.attr if is_method else getattr(called, "id", "")
+        given = node.args if name == "selectExpr" else node.args[:1]
+        are_texts = given and all(isinstance(each, ast.Constant) for each in given)
+        if name in WITH_TEXTS and not are_texts:
+            return ast.unparse(node).splitlines()[0]
     return None
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import copy
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from dbt.compilation import Compiler
 from dbt.contracts.graph.manifest import Manifest
-from dbt.contracts.graph.nodes import ManifestSQLNode
+from dbt.contracts.graph.nodes import BatchContext, ManifestSQLNode
 from dbt_common.exceptions import DbtRuntimeError
 
 from secure_datasets.leaks.audience import PACKAGE
@@ -28,6 +28,10 @@ COMMAND = (
     *("flags", "invocation_args_dict", "invocation_id", "run_started_at"),
     *("selected_resources", "thread_id"),
 )
+# What dbt knows only while a model runs, or by `--defer`: else it is none.
+OF_RUNNING = ("_sql_results", "compiled_code", "defer_relation", "sql")
+# What is known of a run only at its end.
+OF_THE_END = ("database_schemas", "results", "schemas")
 # The beginnings of adapter methods that query a database.
 ASKS_FOR_ROWS = ("execute", "add_query", "run_sql", "submit_python_job", "get_catalog")
 ASKS_FOR_RELATIONS = (
@@ -43,12 +47,17 @@ OF_TEXTS = {
     *("as_of_text", "expected_access", "names_of_vars", "product_version"),
     *("schema_name", "secure_datasets"),
 }
+# The beginning and the end of a batch. Any will do.
+A_BATCH = (datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 2))
 # The product's nodes with a text made of the leaks.
 OF_THE_LEAKS = ("leaks", "assert_nothing_leaks")
+# The attributes of `config` that lead to its node.
+OF_THE_NODE = ("context_config", "model")
 # A node's attributes that differ between runs.
 OF_A_RUN = (
     *("batch", "build_path", "compiled", "compiled_code", "compiled_path"),
-    *("compiled_sql", "created_at", "extra_ctes", "extra_ctes_injected"),
+    *("compiled_sql", "created_at", "defer_relation", "deferred", "extra_ctes"),
+    *("extra_ctes_injected", "previous_batch_results"),
 )
 # The methods that reveal something about a value.
 LOOKS = (
@@ -117,6 +126,60 @@ class _Var:
         return self._var.has_var(name)
 
 
+class _Hidden(Mapping[str, Any]):
+    """A mapping of a context that hides some names, and whether they are there."""
+
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        said: str,
+        hidden: tuple[str, ...],
+        refuse: Callable[[str], NoReturn],
+    ) -> None:
+        self._values = values
+        self._said = said
+        self._hidden = hidden
+        self._refuse = refuse
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._hidden:
+            self._refuse(f"{OF_THE_COMMAND}: {self._said}.{name}")
+        return self._values[name]
+
+    def __contains__(self, name: object) -> bool:
+        if name in self._hidden:
+            self._refuse(f"{OF_THE_COMMAND}: {self._said}.{name}")
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        if self._hidden == OF_A_RUN:
+            # dbt leaves out what is none.
+            self._refuse(f"{OF_THE_COMMAND}: {self._said}")
+        return (name for name in self._values if name not in self._hidden)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        self._refuse(f"{OF_THE_COMMAND}: {self._said}")
+
+
+class _Config:
+    """The configuration of a context, without the node behind it."""
+
+    def __init__(self, config: Any, refuse: Callable[[str], NoReturn]) -> None:
+        self._config = config
+        self._refuse = refuse
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._config(*arguments, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OF_THE_NODE:
+            self._refuse(f"{OF_THE_COMMAND}: config.{name}")
+        return getattr(self._config, name)
+
+
 class Texts(Compiler):
     """Compiles copies of nodes; dbt compiles the originals itself, when they run."""
 
@@ -131,6 +194,7 @@ class Texts(Compiler):
             for key, node in manifest.nodes.items()
         }
         self.refused: str | None = None
+        self.graph: tuple[Any, dict[str, Any]] | None = None
         self.has_known_spines = are_of_dbt(manifest)
 
     def text(self, node: ManifestSQLNode, is_incremental: bool, **context: Any) -> str:
@@ -140,7 +204,11 @@ class Texts(Compiler):
         """
         self.refused = None
         context["is_incremental"] = lambda: is_incremental
-        made = self.compile_node(_uncompiled(node), self.manifest, context, write=False)
+        node = _uncompiled(node)
+        if node.config.get("incremental_strategy") == "microbatch":
+            # dbt puts a query of the batch's rows in the place of what it reads.
+            node.batch = BatchContext("a_batch", *A_BATCH)
+        made = self.compile_node(node, self.manifest, context, write=False)
         # A macro may have caught the error of the refusal.
         if self.refused:
             raise DbtRuntimeError(self.refused)
@@ -162,6 +230,8 @@ class Texts(Compiler):
         context |= {
             name: self._refusing(OF_ROWS) for name in ("run_query", "statement")
         }
+        for name in ("context", "builtins"):
+            context[name] = _Hidden(context[name], name, OF_RUNNING, self.refuse)
         if isinstance(context.get("dbt"), Mapping):
             context["dbt"] = {**context["dbt"], **extra_context}
         if self.has_known_spines:
@@ -193,19 +263,42 @@ class Texts(Compiler):
         # A spine leaves its length there when it runs.
         guarded["load_result"] = self._refusing(OF_ROWS)
         guarded["var"] = _Var(builtins["var"])
+        if "config" in builtins:
+            guarded["config"] = _Config(builtins["config"], self.refuse)
+        for name in ("env", "target"):
+            # `--threads` sets it.
+            threads = self._hiding("threads", f"{name}.threads")
+            guarded[name] = {**builtins[name], **threads}
+        guarded["graph"] = self._graph(builtins["graph"])
         guarded["adapter"] = _Adapter(builtins["adapter"], allowed, self.refuse)
         guarded["modules"] = self._modules(builtins["modules"])
         for name in ("tojson", "toyaml"):
             guarded[name] = _looking(builtins[name])
-        guarded["model"] = {**builtins["model"]} | {
-            name: Refusal(self._refusing(f"{OF_THE_COMMAND}: model.{name}"))
-            for name in OF_A_RUN
-        }
+        guarded["model"] = _Hidden(builtins["model"], "model", OF_A_RUN, self.refuse)
         return {
             name: value
             for name, value in guarded.items()
             if names.get(name) is builtins.get(name)
         }
+
+    def _hiding(self, name: str, said: str) -> dict[str, Refusal]:
+        """Return a value that refuses every look, by its name."""
+        return {name: Refusal(self._refusing(f"{OF_THE_COMMAND}: {said}"))}
+
+    def _graph(self, graph: dict[str, Any]) -> dict[str, Any]:
+        """Return dbt's graph without what differs between runs."""
+        if self.graph is None or self.graph[0] is not graph:
+            self.graph = (
+                graph,
+                {
+                    kind: {
+                        key: _Hidden(node, "graph", OF_A_RUN, self.refuse)
+                        for key, node in nodes.items()
+                    }
+                    for kind, nodes in graph.items()
+                },
+            )
+        return self.graph[1]
 
     def _modules(self, modules: Mapping[str, Any]) -> dict[str, Any]:
         """Return dbt's modules without a clock."""
@@ -231,6 +324,13 @@ class Texts(Compiler):
         moment.date, moment.astimezone = date_of, in_zone
         clocks = {"date": day, "datetime": moment}
         return {**modules, "datetime": {**modules["datetime"], **clocks}}
+
+    def of_the_end(self) -> dict[str, Refusal]:
+        """Return the values of hooks after a run, which refuse every look."""
+        found: dict[str, Refusal] = {}
+        for name in OF_THE_END:
+            found |= self._hiding(name, name)
+        return found
 
     def _refusing(self, reason: str) -> Callable[..., NoReturn]:
         """Return a function that refuses every call."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -21,6 +22,16 @@ RELATIONS = {"ref", "source"}
 # The names that are trusted to be dbt's own.
 OF_DBT = RELATIONS | {RUNS_A_QUERY, "adapter", "this"}
 RELATION = "a_schema.a_relation"
+# Functions of SQL that call any method of Java, alone or by their name as a text.
+OF_JAVA = re.compile(
+    r"\b(?:java_method|(?:try_)?reflect)(?:`?\s*\(|['\"])", re.IGNORECASE
+)
+
+
+def calls_java(text: str) -> str | None:
+    """Return the call in a text of SQL or Python that may run any method of Java."""
+    found = OF_JAVA.search(text)
+    return found[0] if found else None
 
 
 def may_write(code: str, macros: Mapping[str, list[str]], packages: set[str]) -> bool:

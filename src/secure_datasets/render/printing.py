@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from secure_datasets.render import agreement
+from secure_datasets.render import agreement, ansi
 from secure_datasets.sql import expressions
 from secure_datasets.sql.expressions import ExpressionProblem
 from secure_datasets.sql.spelling import listed
@@ -29,6 +29,8 @@ DIALECTS = (
 ROW = "<the row>"
 # Dialects that read Spark's SQL.
 OF_SPARK = ("spark", "databricks")
+# Those of them where ANSI mode is on.
+WITH_ANSI = ("databricks",)
 # Dialects with a backslash as the escape character of a pattern, as in Spark.
 LIKE_WITH_BACKSLASH = ("postgres", "bigquery")
 # Dialects whose `trim` removes spaces only, as in Spark.
@@ -116,6 +118,8 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
     expression = expressions.read(text)
     if expression.lost:
         raise ExpressionProblem("a policy has a function with a format or a path")
+    if dialect in WITH_ANSI:
+        _check_ansi(expression, row, reader, dialect)
     # A root has no parent, so it can't be replaced.
     holder = exp.Paren(this=expression.tree.copy())
     arguments: dict[str, None] = {}
@@ -391,6 +395,28 @@ def _refuse(dialect: str, name: str) -> ExpressionProblem:
     return ExpressionProblem(
         f"{dialect} can't say '{name}' so that it means what it means in Spark"
     )
+
+
+def _check_ansi(
+    expression: expressions.Expression, row: Row, reader: str, dialect: str
+) -> None:
+    """Raise ExpressionProblem for an expression that depends on Spark's ANSI mode."""
+    from sqlglot import exp
+
+    tree = expression.tree.copy()
+    types = dict.fromkeys(("user_id", reader.lower()), "bigint")
+    types |= {name: kind for name, kind in row.types.items() if kind}
+    for column in tree.find_all(exp.Column):
+        column.meta[expressions.TYPE] = _type_of_column(column, types, row)
+    names = dict.fromkeys((ROW, row.dataset, row.alias))
+
+    def refuse(name: str) -> ExpressionProblem:
+        return ExpressionProblem(
+            f"{dialect} can't say '{name}' where its ANSI mode is on; print it for"
+            " spark, if it is off"
+        )
+
+    ansi.Mode(tuple(names), types, refuse).check(tree, expression.text)
 
 
 def _translate(

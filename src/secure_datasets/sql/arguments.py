@@ -43,22 +43,13 @@ STEPS = functions.names("aggregate reduce")
 # The places of their start, and of the function for each step.
 START, STEP = 1, 2
 # The families of the first argument, for functions that the table lacks.
-FIRST_IS = {
-    name: families
-    for families, called in {
-        ("array",): "transform zip_with",
-        ("map",): "transform_values",
-        ("array", "map"): "try_element_at",
-        ("array", "map", "struct"): "to_json",
-        ("date", "timestamp", "string"): """
-            hour minute second unix_date weekday weekofyear
-        """,
-    }.items()
-    for name in functions.names(called)
-}
+FIRST_IS = dict.fromkeys(
+    functions.names("hour minute second"), ("date", "timestamp", "string")
+)
+# They take no map, at any depth.
+WITHOUT_MAPS = functions.names("hash xxhash64")
 # They read texts by a format, even without one.
 BY_A_FORMAT = functions.names("to_unix_timestamp unix_timestamp")
-WITHOUT_MAPS = functions.names("hash xxhash64")
 # The same for texts.
 OF_TEXTS = {
     **dict.fromkeys(("array_size", "cardinality", "size"), "length(x)"),
@@ -87,6 +78,9 @@ ARROW = re.compile(r"\s*(?:\(([^()]*)\)|(`?\w+`?))\s*->(.*)", re.DOTALL)
 # In a combination of numbers, the largest type counts.
 WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 NUMBERS = (*WHOLE, "DECIMAL", "DOUBLE")
+# The digits of a whole number as a decimal, and of any decimal.
+DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}
+MOST_DIGITS, LEAST_PLACES = 38, 6
 
 
 def check(expression: Expression, name: str | None, types: Mapping[str, str]) -> None:
@@ -212,6 +206,8 @@ def _check_arguments(
     table = argument_types.table().get(called, {})
     if not table:
         _check_first(called, made)
+    if called in WITHOUT_MAPS:
+        _check_maps(called, made)
     is_one = len(made) == 1 and made[0] is not None
     if called in BY_A_FORMAT and is_one and inference.family(made[0]) == "string":
         raise ExpressionProblem(
@@ -252,13 +248,16 @@ def _check_first(called: str, made: Sequence[exp.Expression | None]) -> None:
     takes = FIRST_IS.get(called)
     if takes and found not in (None, "null", *takes):
         raise _not_taken(called, str(found), takes)
-    if called in WITHOUT_MAPS:
-        for each in filter(None, made):
-            if each.type is not None and _holds_map(each.type):
-                raise ExpressionProblem(
-                    f"'{{key}}' has '{called}' of a map, which Spark never takes: write"
-                    " 'to_json(x)'"
-                )
+
+
+def _check_maps(called: str, made: Sequence[exp.Expression | None]) -> None:
+    """Raise a problem at an argument that is or contains a map."""
+    for each in filter(None, made):
+        if each.type is not None and _holds_map(each.type):
+            raise ExpressionProblem(
+                f"'{{key}}' has '{called}' of a map, which Spark never takes: write"
+                " 'to_json(x)'"
+            )
 
 
 def _holds_map(data_type: exp.DataType) -> bool:
@@ -354,6 +353,12 @@ def _tree(text: str, name: str | None, types: Types) -> exp.Expression | None:
     return inference.annotated(found.tree, name, types)
 
 
+def family_of_text(text: str, name: str | None, types: Mapping[str, str]) -> str | None:
+    """Return the family of an argument's type; none if it is unknown."""
+    tree = _tree(text, name, dict(types))
+    return inference.family(tree) if tree is not None else None
+
+
 def _given(
     called: str, number: int, made: list[exp.Expression | None]
 ) -> list[str | None]:
@@ -365,6 +370,8 @@ def _given(
     if called in STEPS:
         first = made[START] if len(made) > START else None
         start = (_size(first) if first is not None else None) or _type(first)
+        digits = _digits(first) if start == "DECIMAL" else None
+        start = f"DECIMAL{digits}" if digits else start
         return [start, *_parts(made[0])] if number == STEP else [start]
     if called == "zip_with":
         return [part for each in made for part in (_parts(each) or [None])]
@@ -413,6 +420,9 @@ def _check_step(
     if {first, then} & {None, "null"}:
         return
     kinds = _size(start), _size(step)
+    if kinds[0] == "DECIMAL" and kinds[1] in ("DECIMAL", None):
+        digits = _digits(start), _digits(step) if kinds[1] else None
+        kinds = tuple(f"decimal{each}" if each else "other digits" for each in digits)
     if first == then and (None in kinds or kinds[0] == kinds[1]):
         return
     told = first, then
@@ -449,6 +459,35 @@ def _size(tree: exp.Expression) -> str | None:
     # A quotient of whole numbers is none.
     is_quotient = isinstance(tree, exp.Div) and largest in WHOLE
     return "DOUBLE" if is_quotient else largest
+
+
+def _digits(tree: exp.Expression) -> tuple[int, int] | None:
+    """Return the digits of a number as a decimal, and those after the point.
+
+    None if they are not known.
+    """
+    from sqlglot import exp
+
+    tree, size = tree.unnest(), _size(tree)
+    if isinstance(tree, exp.Literal) and size in (*WHOLE, "DECIMAL"):
+        whole, _, part = tree.this.partition(".")
+        return max(len((whole + part).lstrip("0")), len(part)), len(part)
+    if isinstance(tree, exp.Neg | exp.Abs):
+        return _digits(tree.this)
+    if isinstance(tree, exp.Column | exp.Cast) and size == "DECIMAL":
+        digits = [int(part.name) for part in tree.type.expressions] or [DIGITS["INT"]]
+        return digits[0], (*digits, 0)[1]
+    if isinstance(tree, exp.Mul | exp.Div | exp.Mod):
+        return None
+    found = [(DIGITS[size], 0)] if size in DIGITS else [*map(_digits, _combined(tree))]
+    if isinstance(tree, exp.Add | exp.Sub) and None not in found:
+        after = max(places for _, places in found)
+        before = max(digits - places for digits, places in found) + 1
+        # Too many digits: some after the point are lost.
+        return min(before + after, MOST_DIGITS), max(
+            min(after, MOST_DIGITS - before), min(after, LEAST_PLACES)
+        )
+    return found[0] if found and found == found[:1] * len(found) else None
 
 
 def _combined(tree: exp.Expression) -> list[exp.Expression]:

@@ -86,16 +86,19 @@ def family(node: exp.Expression) -> str | None:
     from sqlglot import exp
 
     node = node.unnest()
-    if isinstance(node, exp.Null):
-        return "null"
-    if isinstance(node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean):
-        return "boolean"
-    if isinstance(node, exp.Struct):
-        return "struct"
-    if isinstance(node, exp.Transform | exp.ArrayFilter):
-        return "array"
-    if isinstance(node, exp.ArrayPosition):
-        return "number"
+    always = {
+        "null": exp.Null,
+        "boolean": exp.Predicate | exp.Connector | exp.Not | exp.Boolean,
+        "struct": exp.Struct,
+        "array": exp.Transform | exp.ArrayFilter,
+        "number": exp.ArrayPosition,
+    }
+    for name, kinds in always.items():
+        if isinstance(node, kinds):
+            return name
+    if isinstance(node, exp.Bracket) and family(node.this) == "map":
+        parts = node.this.unnest().type
+        return family_of_type(parts.expressions[-1]) if parts.expressions else None
     if isinstance(node, exp.DateTrunc | exp.TimestampTrunc):
         # `trunc` of a day is a day, `date_trunc` of one a moment.
         return None
@@ -107,14 +110,18 @@ def family(node: exp.Expression) -> str | None:
         return family(node.selects[0]) if len(node.selects) == 1 else None
     if isinstance(node, exp.Alias):
         return family(node.this)
-    if isinstance(node, exp.Add | exp.Sub):
-        kinds = {family(node.left), family(node.right)}
-        if isinstance(node, exp.Sub) and kinds <= MOMENTS:
+    if isinstance(node, exp.Add | exp.Sub | exp.SafeAdd | exp.SafeSubtract):
+        kinds = {family(node.this), family(node.expression)}
+        if isinstance(node, exp.Sub | exp.SafeSubtract) and kinds <= MOMENTS:
             return "interval"
         if kinds & (MOMENTS | {None, "interval"}):
             # A day some days later is a day.
             is_later = kinds in ({"date", "number"}, {"timestamp", "interval"})
             return (kinds & MOMENTS).pop() if is_later else None
+    tried = exp.SafeAdd | exp.SafeSubtract | exp.SafeMultiply | exp.SafeDivide
+    if isinstance(node, tried):
+        kinds = {family(node.this), family(node.expression)}
+        return "number" if kinds == {"number"} else None
     found = node.type
     return family_of_type(found) if found is not None else None
 
@@ -294,6 +301,11 @@ def check_comparisons(tree: exp.Expression) -> None:
         left = family(node.this)
         for other in filter(None, others):
             right = family(other)
+            if _is_variant(node.this) and _is_variant(other):
+                raise ExpressionProblem(
+                    "'{key}' compares variants, which Spark never does: compare values"
+                    " of theirs, such as try_variant_get(x, '$.a', 'string')"
+                )
             if left == right == "map":
                 raise ExpressionProblem(
                     "'{key}' compares maps, which Spark never does: compare values of"
@@ -325,6 +337,16 @@ def check_comparisons(tree: exp.Expression) -> None:
                     f"'{{key}}' compares {_a(left)} with {_a(right)}, which never fit"
                     + (": write 'datediff(x, y)' for days" if is_days else "")
                 )
+
+
+def _is_variant(node: exp.Expression) -> bool:
+    """Whether a value is known to be a variant."""
+    from sqlglot import exp
+
+    node = node.unnest()
+    is_typed = node.type is not None and node.type.this is exp.DataType.Type.VARIANT
+    is_called = isinstance(node, exp.Anonymous) and node.name.lower()
+    return is_typed or is_called == "try_parse_json"
 
 
 def check_parts(tree: exp.Expression) -> None:
@@ -483,6 +505,8 @@ def check_bits(tree: exp.Expression) -> None:
     for node in tree.find_all(*operators):
         for part in filter(None, (node.this, node.args.get("expression"))):
             found = family(part)
+            if isinstance(node, exp.BitwiseNot) and found == "string":
+                found = "a text"
             written = part.unnest().type
             is_whole = written is None or written.this in exp.DataType.INTEGER_TYPES
             is_known = isinstance(part.unnest(), exp.Column | exp.Cast | exp.Literal)
@@ -504,9 +528,9 @@ def check_intervals(tree: exp.Expression) -> None:
 
     for node in tree.find_all(exp.Mul, exp.Div, exp.IntDiv):
         for part in (node.left.unnest(), node.right.unnest()):
-            is_between = isinstance(part, exp.Sub) and MOMENTS & {
-                family(part.left),
-                family(part.right),
+            is_between = isinstance(part, exp.Sub | exp.SafeSubtract) and MOMENTS & {
+                family(part.this),
+                family(part.expression),
             }
             if is_between and family(part) in (None, "interval"):
                 raise ExpressionProblem(

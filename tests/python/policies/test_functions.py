@@ -14,6 +14,7 @@ import pytest
 from asked_types import COLUMNS, KINDS, Asked, held, lines
 from spark_functions import AGGREGATES, FUNCTIONS, OPERATORS, VALUES, columns_of
 
+from secure_datasets.render import ansi
 from secure_datasets.sql import (
     argument_types,
     arguments,
@@ -93,6 +94,12 @@ UNITS = [
 
 # What is known of what is behind an arrow, and what is not.
 TAKEN_BY_SPARK = [
+    "aggregate(array(n), n, (g, h) -> cast(h as decimal(34,2))) > 1",
+    "aggregate(array(o), o, (g, h) -> case when h > 1 then -h else g end) > 1",
+    "aggregate(array(o), 0.5, (g, h) -> 0.1) > 1",
+    "aggregate(array(1), cast(0 as decimal), (g, h) -> cast(h as decimal(10,0))) > 1",
+    "try_subtract(d, d) > interval '3' day and try_add(d, 1) > d",
+    "try_subtract(z, interval '1' day) > z and try_subtract(b, 1) > 3",
     "s like any ('a%', 'b%') or s not ilike any ('a%')",
     "exists(a, h -> h like some ('x', 'y')) or s like all ('a%')",
     "datediff(month, d, d) = 0 and date_diff(HOUR, z, z) = 0",
@@ -155,6 +162,20 @@ REFUSED_BY_SPARK = [
     ("exists(array(r), h -> h.z = 1)", "asks for the field 'z', and there"),
     ("exists(v, h -> h = date'2026-01-01')", "compares a number with a date"),
     ("transform(a, h -> h and true) is null", "where something true or false must"),
+    ("aggregate(array(o), cast(0 as decimal(10,2)), (g, h) -> g + h) > 1",
+     "starts with the type decimal(10, 2) and whose steps give decimal(38, 2), where"),
+    ("aggregate(array(o), 0.00, (g, h) -> 0.1) > 1",
+     "starts with the type decimal(2, 2) and whose steps give decimal(1, 1), where"),
+    ("aggregate(array(o), 0.5, (g, h) -> greatest(h, 1)) > 1", "give other digits"),
+    ("aggregate(array(o), o, (g, h) -> round(h)) > 1", "give other digits"),
+    ("try_parse_json(s) = try_parse_json(t)", "compares variants, which Spark never"),
+    ("e in (e, null)", "compares variants, which Spark never"),
+    ("m['a']['b'] = 'x'", "has a place in a string, which has none"),
+    ("m['a'] = d and m['a'][0] = 1", "has a place in a string, which has none"),
+    ("~s = 1", "has bits of the type a text, which only whole numbers have"),
+    ("try_subtract(d, d) > 3", "compares an interval with a number, which never fit"),
+    ("try_add(d, 1) > 3", "compares a date with '3', which is none"),
+    ("try_subtract(z, interval '1' day) = true", "a timestamp with 'true'"),
     ("aggregate(array(b), 0, (g, h) -> g + h) > 1",
      "starts with the type int and whose steps give bigint"),
     ("aggregate(v, '', (g, h) -> h) = 'x'",
@@ -175,7 +196,8 @@ REFUSED_BY_SPARK = [
     ("boolean(i, b)", "has 'boolean' with 2 arguments, and Spark takes 1"),
     ("coalesce(s, v) is null", "has 'coalesce' of values that have no common type"),
     ("to_json(s) = 'x'", "has 'to_json' of the type string, and Spark takes array"),
-    ("hash(s, m) = 1", "has 'hash' of the type map<string>, and Spark takes"),
+    ("hash(s, m) = 1", "has 'hash' of a map, which Spark never takes"),
+    ("xxhash64(array(array(m))) = 1", "has 'xxhash64' of a map, which Spark never"),
     ("xxhash64(array(m)) = 1", "has 'xxhash64' of a map, which Spark never takes"),
     ("b & n = 1", "has bits of the type decimal(34, 2), which only whole numbers"),
     ("b | (1.5) = 1", "has bits of the type double, which only whole numbers have"),
@@ -200,7 +222,7 @@ REFUSED_BY_SPARK = [
     ("months_between(i, d) > 1", "has 'months_between' of the type int, and Spark"),
     ("round(d, 1) = 1", "has 'round' of the type date, and Spark takes number or"),
     ("right(a, 1) = 'x'", "has 'right' of the type array<string>, and Spark takes"),
-    ("weekday(i) = 1", "has 'weekday' of the type number, and Spark takes date"),
+    ("weekday(i) = 1", "has 'weekday' of the type int, and Spark takes date"),
     ("hour(i) = 1 or minute(b) = 1", "has 'hour' of the type number, and Spark takes"),
     ("a like 'x%'", "compares an array with a pattern, which only a text"),
     ("m rlike 'x' or r ilike any ('x')", "compares a map with a pattern"),
@@ -626,6 +648,106 @@ def test_R20_nothing_that_a_rule_may_have_fails_on_a_value(spark):
     assert failed == []
 
 
+def with_ansi(call: str) -> str | None:
+    """Return why a call is not printed where ANSI mode is on; none if it is."""
+    tree = expressions.read(call).tree
+    try:
+        ansi.Mode(("t",), TYPES, ExpressionProblem).check(tree, call)
+    except ExpressionProblem as problem:
+        return str(problem)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        *(
+            (f"{call} > 1", "overflow: write try_")
+            for call in ("b + 1", "-b", "n * 2", "abs(b)", "b - c", "i + j")
+        ),
+        *((f"{call} = 1", "write try_divide or try_mod")
+          for call in ("b / c", "b % 0", "b div c", "n / 2", "mod(b, c)")),
+        *((f"{call} = 1", "of a text, or of an unknown type")
+          for call in ("round(s)", "sqrt(u)", "year(s)", "bigint(s)")),
+        *((f"cast(s as {kind}) is null", f"cast({kind}): write try_cast")
+          for kind in ("bigint", "date", "boolean", "timestamp", "array<int>")),
+        ("cast(f as bigint) = 1", "write try_cast"),
+        ("s = 1", "text beside number"), ("s in (b, c)", "text beside number"),
+        ("s > d", "text beside date"), ("y = 'maybe'", "text beside boolean"),
+        ("coalesce(s, 1) = 1", "text beside number"),
+        ("case s when 1 then true end", "text beside number"),
+        ("d between '2026-01-01' and s", "text beside date"),
+        ("w < '2026-01-01 00:00:00 Europe/Berlin'", "text beside timestamp"),
+        ("unknown = 1", "a value of an unknown type beside a number"),
+        ("v[0] = 1", "a place in an array"), ("element_at(a, 1) = 'x'", "element_at"),
+        ("size(a) = 1", "size"), ("pmod(b, c) = 1", "pmod"),
+        ("elt(i, s, t) = 'x'", "elt"),
+        ("make_date(year(d), i, j) = d", "make_date"),
+        ("next_day(d, s) = d", "next_day"),
+    ],
+)  # fmt: skip
+def test_Z5_what_depends_on_ansi_mode_is_not_printed_where_it_is_on(call, sentence):
+    assert sentence in (with_ansi(call) or "")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("s = 'x' and t in ('a', 'b') or s is null", "b > 1 and i in (1, 2)"),
+        *("d = '2026-01-31' and w < '2026-01-31 00:00:00'", "b = '12'", "y"),
+        *("i / 2 > 1 and i div 2 = 1 and f / 2 > 1", "f * g > 1 and -f < 1"),
+        "cast(i as bigint) + 1 > 1",
+        *("cast(i as string) = '1'", "cast('1' as int) < b"),
+        *("try_cast(s as bigint) = 1", "try_add(b, 1) > 1", "m['a'] = 'x'", "-1 < b"),
+        *("d - interval '1' day < q", "length(s) > 1", "upper(s) like 'A%'"),
+        *("s || t = s", "bigint(1) = b"),
+        *("concat(s, b) = 'x'", "round(n, 1) > 1", "year(d) = 2026", "date(z) = d"),
+        "case when b > 1 then s else 'x' end = t",
+    ],
+)  # fmt: skip
+def test_Z5_what_is_the_same_in_ansi_mode_is_printed(call):
+    assert with_ansi(call) is None
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+def test_Z5_what_is_printed_for_ansi_mode_gives_the_same_in_it(spark):
+    from dbt_secure_spark.session import with_settings
+
+    together: dict[str, list[str]] = {}
+    for call in [item.hostile for item in FUNCTIONS] + OPERATORS:
+        if with_ansi(call) is None:
+            joined = " cross join ".join(f"ansi_{name}" for name in columns_of(call))
+            together.setdefault(joined or "range(1)", []).append(call)
+    assert sum(map(len, together.values())) > 150
+
+    def found(source: str, asked: list[str], mode: str) -> object:
+        values = ", ".join(f"bit_xor(xxhash64(cast({c} as string)))" for c in asked)
+        with with_settings(spark, NOT_ANSI | {"spark.sql.ansi.enabled": mode}):
+            try:
+                return spark.sql(f"select {values} from {source}").first()
+            except Exception as error:
+                return str(error)[:200]
+
+    with with_settings(spark, NOT_ANSI):
+        for letters, (kind, values) in VALUES.items():
+            items = ", ".join(f"cast({value} as {kind})" for value in values)
+            for letter in letters:
+                spark.sql(
+                    f"create or replace temp view ansi_{letter} as"
+                    f" select explode(array({items})) as {letter}"
+                )
+    differing = []
+    for source, of_source in together.items():
+        if found(source, of_source, "true") != found(source, of_source, "false"):
+            differing += [
+                (call, found(source, [call], "true"))
+                for call in of_source
+                if found(source, [call], "true") != found(source, [call], "false")
+            ]
+    assert differing == []
+
+
 # Calls that read days or moments, in whose place a made day may stand.
 OF_DAYS = [
     *(f.hostile for f in FUNCTIONS if set(columns_of(f.hostile)) & set("dqzw")),
@@ -826,8 +948,6 @@ def test_R15_what_is_refused_by_its_types_spark_refuses_too(spark):
         for letter in "sbnfydzxamr"
     ]
     refused = [call for call in given if refusal(f"{call} is null", False)]
-    # A setting of the reader's session decides on its text.
-    refused.remove("to_json(r)")
     refused += [call for call, _ in REFUSED_BY_SPARK]
     taken = [
         call for call in TAKEN_BY_SPARK if "own." not in call and " t " not in call
