@@ -20,7 +20,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -634,7 +634,12 @@ def _by_engines(
     if options.engine != "spark":
         check_files(state)
         try:
-            engine = DuckDB(relations_of(state), threads=None, fingerprints=is_quick)
+            engine = DuckDB(
+                relations_of(state),
+                threads=None,
+                fingerprints=is_quick,
+                elsewhere=_other_catalogs(options, project, as_of),
+            )
             package = Package(state, engine, as_json, _note)
             if as_of and options.command != "since":
                 folders = _folders(options)
@@ -669,6 +674,19 @@ def _by_engines(
         return answer(package, {"engine": "spark", **about})
     except NoSession as why:
         raise Unasked(str(why)) from None
+
+
+def _other_catalogs(
+    options: argparse.Namespace, project: Project | None, as_of: str | None
+) -> Any:
+    """Return the raw tables of other catalogs, as of a moment; None if not read."""
+    from secure_datasets.engines.spark import NoSession, OtherCatalogs
+
+    if not as_of or options.engine == "duckdb":
+        return None
+    with suppress(NoSession):
+        return OtherCatalogs(project, as_of, _note)
+    return None
 
 
 def _check_has_past(package: Any, missing: str) -> None:

@@ -158,4 +158,7 @@ def test_the_command_answers_about_what_is_built_from_iceberg(lakehouse):
     code, said = ask("timeline hpark")
     assert not code and "Group" in said
     code, said = ask("who hpark --as-of 2026-10-01")
+    assert not code and "Spark copies raw tables of other catalogs" in said
+    assert "User 8, Hyun-woo Park (hpark)" in said and "Group" in said
+    code, said = ask("who hpark --as-of 2026-10-01 --engine duckdb")
     assert code and f"{RAW}.users is in another catalog, whose files are not" in said

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 
@@ -100,6 +100,16 @@ class Made:
 Relation = Files | Rows | View | Made
 
 
+class Elsewhere(Protocol):
+    """Relations that are looked for only when a question reads them."""
+
+    def relation(self, name: str) -> Relation | None:
+        """Return a relation by its name; None if it is not here either."""
+
+    def as_of(self, table: str, relation: str) -> str | None:
+        """Return the name of a raw table as it was then; None if nobody knows."""
+
+
 class DuckDB:
     """Relations by their names, and the answers to queries over them."""
 
@@ -108,12 +118,15 @@ class DuckDB:
         relations: Mapping[str, Relation] | None = None,
         threads: int | None = 1,
         fingerprints: bool = False,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         """Take relations; with `fingerprints` queries may compare `xxhash64` values.
 
         Only comparing them is then exact: the numbers are not Spark's. Without a number
-        of `threads` there are as many as the machine bears.
+        of `threads` there are as many as the machine bears. What is not among the
+        relations may be `elsewhere`.
         """
+        self.elsewhere = elsewhere
         self._macros = MACROS
         if fingerprints:
             self._macros += f";create temporary macro {FINGERPRINT}"
@@ -230,7 +243,10 @@ class DuckDB:
         if name in self._types:
             return
         if name not in self._waiting:
-            raise NotThere(name)
+            found = self.elsewhere.relation(name) if self.elsewhere else None
+            if found is None:
+                raise NotThere(name)
+            self._waiting[name] = found
         if name in self._making:
             raise NotExact(f"the view {name} reads itself")
         self._making.append(name)

@@ -6,15 +6,18 @@ import contextlib
 import logging
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from dbt_secure_spark.queries import relations_read
-from secure_datasets.engines.duckdb import Made, Rows
+from secure_datasets.engines.duckdb import Files, Made, Rows
 from secure_datasets.project import Project
 
 Row = dict[str, Any]
+Told = Callable[[str], Any]
 CATALOG, IN_MEMORY = "spark.sql.catalogImplementation", "in-memory"
 
 
@@ -144,6 +147,70 @@ class SparkRelations(Spark):
         self.session.sql(f"drop table if exists {name}")
         frame.coalesce(1).write.mode("overwrite").format("parquet").saveAsTable(name)
         self._made.add(name.lower())
+
+
+class OtherCatalogs(Spark):
+    """The raw tables of other catalogs, copied into files for one question.
+
+    Spark reads them by the target's settings, and writes into a folder of its own,
+    which ends with the process.
+    """
+
+    THEN = "__then"
+
+    def __init__(self, project: Project | None, as_of: str, told: Told) -> None:
+        """Take the moment of tables that hold the present, and who tells of copies."""
+        super().__init__(project)
+        self.moment, self.told = as_of, told
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        # What is read under the name of a past table.
+        self._past: dict[str, str] = {}
+
+    def relation(self, name: str) -> Files | None:
+        """Return a copy of a raw table; None if it is in the session's catalog."""
+        if name.count(".") < len(("catalog", "schema")):
+            return None
+        source = self._past.get(name, name)
+        columns = {
+            row["col_name"]: row["data_type"]
+            for row in self.ask(f"describe query select * from {source}")
+        }
+        folder = Path(self._folder.name) / name
+        self.session.sql(f"select * from {source}").write.parquet(str(folder))
+        return Files([folder / "*.parquet"], columns)
+
+    def as_of(self, table: str, relation: str) -> str | None:
+        """Return the name of a raw table as it was then; None if it keeps no past."""
+        from dbt_common.exceptions import CompilationError
+
+        from dbt_secure_spark.raw_tables import raw_rows_as_of
+        from secure_datasets.questions.asked import QuestionError
+
+        try:
+            past = raw_rows_as_of(self, table, relation, self.moment)
+        except CompilationError as why:
+            raise QuestionError(why.msg) from None
+        if past is None:
+            return None
+        name = f"{relation}{self.THEN}".lower()
+        self._past[name] = past
+        return name
+
+    def ask(self, query: str) -> list[Row]:
+        """Return the rows of a query, by the names of their columns."""
+        from secure_datasets.questions.asked import QuestionError
+
+        if self.session is None:
+            self.told("Spark copies raw tables of other catalogs for this question.")
+        try:
+            return super().ask(query)
+        except NoSession as why:
+            raise QuestionError(str(why)) from None
+
+    def execute(self, query: str, fetch: bool = False) -> tuple[None, Any]:
+        """Return the rows of a statement as dbt's adapter does."""
+        rows = [tuple(row.values()) for row in self.ask(query)]
+        return None, SimpleNamespace(rows=rows)
 
 
 @contextlib.contextmanager

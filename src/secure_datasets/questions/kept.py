@@ -42,7 +42,7 @@ class Kept:
         self.all, self.most = folder, most
         read = state.text + repr(sorted(state.seen.items())).encode()
         self.own = folder / hashlib.sha256(read).hexdigest()[:32]
-        self.names = _deciding(state) if most else set()
+        self.names = _deciding(state) if most and not _reads_elsewhere(state) else set()
 
     def files(self, moment: datetime) -> dict[str, Path]:
         """Return the files of a day's relations by name; none within a day."""
@@ -84,6 +84,12 @@ class Kept:
             days = sorted(self.own.iterdir(), key=lambda day: day.stat().st_mtime)
             for day in days[: -self.most]:
                 shutil.rmtree(day, ignore_errors=True)
+
+
+def _reads_elsewhere(state: State) -> bool:
+    """Return whether raw tables are in another catalog, whose files nobody lists."""
+    sources = state.values["graph"]["sources"].values()
+    return any((each["relation_name"] or "").count(".") > 1 for each in sources)
 
 
 def _deciding(state: State) -> set[str]:

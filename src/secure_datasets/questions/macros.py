@@ -342,8 +342,10 @@ class _Adapter:
             return self.package.engine.columns(relation)
         return {name: kind.lower() for name, kind in found["columns"]}
 
-    def raw_rows_as_of(self, name: str, relation: str, as_of: Any) -> None:
-        """No snapshots are read here."""
+    def raw_rows_as_of(self, name: str, relation: str, as_of: Any) -> str | None:
+        """Return the name of a raw table as it was then; None if nobody knows."""
+        elsewhere = getattr(self.package.engine, "elsewhere", None)
+        return elsewhere and elsewhere.as_of(name, relation.replace("`", ""))
 
     def raw_snapshots(self, name: str, relation: str, as_of: Any) -> None:
         """No snapshots are read here."""

@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 from importlib.metadata import version
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from oracle.contract import TABLES
@@ -20,7 +22,9 @@ from published_worlds import RUN, PublishedWorld
 from secure_datasets import cli
 from secure_datasets.cli import NO, UNASKED, YES, main
 from secure_datasets.engines import memory, translation
+from secure_datasets.engines.duckdb import View
 from secure_datasets.engines.published import SHAPE_OF_DOCUMENT
+from secure_datasets.engines.spark import OtherCatalogs
 from secure_datasets.project import NoProject, find
 from secure_datasets.questions import lookups, names
 from secure_datasets.questions.configs import ADDED
@@ -940,6 +944,55 @@ def test_Q6_what_another_catalog_keeps_of_the_past_is_asked_of_spark(
         code, _, err = in_project(*question, "--engine", "duckdb")
         assert code == UNASKED
         assert "lake.raw.users is in another catalog, whose files are not read" in err
+
+
+def test_Q6_a_past_reads_copies_of_the_raw_tables_of_another_catalog(
+    in_project, published, monkeypatch
+):
+    question = ("who", "hpark", "--as-of", DAY)
+    plain = in_project(*question)
+    sources = published.values["graph"]["sources"].values()
+    (users,) = (each for each in sources if each["name"] == "users")
+    monkeypatch.setitem(users, "relation_name", "lake.raw.users")
+    monkeypatch.setitem(published.values["documents"]["secure_datasets"]["vars"],
+                        "kept_days", 3)  # fmt: skip
+    published.write()
+    copied = []
+
+    def relation(_, name: str):
+        copied.append(name)
+        return View("select * from repository_sample.users")
+
+    monkeypatch.setattr(OtherCatalogs, "__init__", lambda *_: None)
+    monkeypatch.setattr(OtherCatalogs, "relation", relation)
+    kept = []
+    monkeypatch.setattr("secure_datasets.questions.kept.Kept.files",
+                        lambda of, _: kept.append(of.names) or {})  # fmt: skip
+    assert in_project(*question) == plain
+    assert {*copied} == {"lake.raw.users"}
+    # Nobody sees whether a table there has changed since a day was kept.
+    assert kept == [set()]
+
+
+def test_Q6_what_holds_the_present_elsewhere_is_read_as_of_the_moment(monkeypatch):
+    project = SimpleNamespace(target="lake", method="session", settings={})
+    asked, read = [], []
+    found = OtherCatalogs(project, DAY, lambda _: None)
+    monkeypatch.setattr(found, "ask", lambda query: read.append(query) or [])
+    found.session = MagicMock()
+
+    def past(adapter, table, relation, moment):
+        asked.append((table, relation, moment))
+        return f"{relation} version as of 17" if table == "users" else None
+
+    monkeypatch.setattr("dbt_secure_spark.raw_tables.raw_rows_as_of", past)
+    assert found.as_of("users", "lake.raw.users") == "lake.raw.users__then"
+    assert found.as_of("tests", "lake.raw.tests") is None
+    assert asked[0] == ("users", "lake.raw.users", DAY)
+    assert found.relation("lake.raw.users__then").columns == {}
+    assert read == ["describe query select * from lake.raw.users version as of 17"]
+    # A table of the session's own catalog is not copied.
+    assert found.relation("raw.users") is None
 
 
 def test_T1_a_table_without_a_past_hides_the_past_of_its_datasets_alone(
