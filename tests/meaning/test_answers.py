@@ -39,7 +39,7 @@ from oracle.paths import PATH_COLUMNS, access_paths
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, reached_by, to_user
 from worlds import apart, together
 
-from secure_datasets.questions import answers, missing
+from secure_datasets.questions import answers, missing, notes
 
 WORLDS = int(os.environ.get("WORLDS", "60"))
 IN_A_BATCH = 20
@@ -287,7 +287,7 @@ def test_W1_the_gates_are_open_exactly_where_the_contract_shows_the_row(batch, d
         person = row | {"rejection_reason": None}
         answer = answers.row_answer(facts | {"found": [row]}, person)
         closed = [g["gate"] for g in answer["gates"] if g["state"] == "closed"]
-        assert [gate["gate"] for gate in answer["gates"]] == list(answers.GATES)
+        assert [gate["gate"] for gate in answer["gates"]] == list(notes.GATES)
         assert answer["seen"] is (not closed)
         assert answer["closed_gate"] == (closed[0] if closed else None)
         if answer["seen"]:

@@ -8,7 +8,15 @@ from typing import Any, NoReturn
 
 from secure_datasets.config.plan import trimmed
 from secure_datasets.config.steering import without_steering
-from secure_datasets.questions import answers, missing, near_misses, support, text
+from secure_datasets.questions import (
+    answers,
+    missing,
+    near_misses,
+    notes,
+    rights,
+    support,
+    text,
+)
 from secure_datasets.sql.spelling import listed
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
@@ -31,12 +39,12 @@ class AccessQuestions:
     made_anew = staticmethod(text.made_anew)
     row_answer = staticmethod(answers.row_answer)
     object_answer = staticmethod(answers.object_answer)
-    is_held = staticmethod(answers.is_held)
-    is_linked = staticmethod(answers.is_linked)
-    missed_key = staticmethod(answers.missed_key)
+    is_held = staticmethod(rights.is_held)
+    is_linked = staticmethod(rights.is_linked)
+    missed_key = staticmethod(rights.missed_key)
     missed_paths = staticmethod(near_misses.missed_paths)
     missed_links = staticmethod(near_misses.missed_links)
-    named = staticmethod(answers.named)
+    named = staticmethod(notes.named)
     state = staticmethod(missing.state_of)
     nearest = staticmethod(missing.nearest)
     gained_keys = staticmethod(missing.gained_keys)
@@ -165,7 +173,7 @@ class AccessQuestions:
 
     def nowhere(self, question: dict[str, Any], answer: dict[str, Any]) -> NoReturn:
         """Stop: the row or the object does not exist."""
-        keys = answers.named(question["keys"]) or "the one row"
+        keys = notes.named(question["keys"]) or "the one row"
         of = f"{question['kind']} '{question['name']}'"
         known = answer["gates"][0]["says"]
         self.stop(f"why: {keys} of the {of} is nowhere: {known}.")

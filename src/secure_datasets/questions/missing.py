@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from secure_datasets.config.plan import Role, role_called
-from secure_datasets.questions.answers import listed
-from secure_datasets.questions.notes import Facts, Note, note
+from secure_datasets.questions.notes import Facts, Note, listed, note
 from secure_datasets.questions.roles import GLOBAL_REACH, roles_brought
 from secure_datasets.questions.text import called, known_as
 

@@ -13,19 +13,18 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from secure_datasets.config.plan import Role
-from secure_datasets.questions.answers import (
+from secure_datasets.questions.gates import (
     closed_gate,
     gates_of_row,
     is_in_time,
-    links_of,
     masks_below,
     numbered,
-    paths_to,
     restricts,
     sides_of,
     view_gate,
 )
 from secure_datasets.questions.notes import Facts, Note, note
+from secure_datasets.questions.rights import links_of, paths_to
 
 
 class Row(NamedTuple):

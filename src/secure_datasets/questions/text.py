@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from secure_datasets.questions.answers import GATES, NOT_ASKED, Facts, Note, named
+from secure_datasets.questions.notes import GATES, NOT_ASKED, Facts, Note, named
 
 STEP = "    "
 SUPPORT = "Last support: take any one of these rows away, and it is gone"

@@ -28,7 +28,7 @@ from why_page import roles_of_users, sample_asked
 from why_sandbox import Asked, Database, load_world
 
 from secure_datasets.questions import missing, text
-from secure_datasets.questions.answers import GATES
+from secure_datasets.questions.notes import GATES
 
 FIRST_NEW_ID = 10**6
 MORE = "WHY_WORLDS" in os.environ

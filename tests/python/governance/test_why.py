@@ -24,7 +24,7 @@ from why_page import sample_asked
 from why_sandbox import Asked, Database, load_world
 
 from secure_datasets.engines.translation import translated as quickly
-from secure_datasets.questions import answers, text
+from secure_datasets.questions import answers, gates, remedies, rights, text
 from secure_datasets.questions.asked import QuestionError
 
 MORE = "WHY_WORLDS" in os.environ
@@ -461,7 +461,7 @@ def test_W2_a_path_is_to_one_right_on_one_object():
     others = [{"object_type": "B"}, {"object_id": 2}, {"permission_name": "Edit"}]
     facts = {"paths": [*(path | other for other in others), path]}
     right = {"object_type": "A", "permission": "See", "key": "a_id"}
-    assert answers.paths_to(facts, right, {"a_id": 1}) == [path]
+    assert rights.paths_to(facts, right, {"a_id": 1}) == [path]
 
 
 def test_W6_masks_of_the_datasets_below_are_those_of_columns_that_one_sees():
@@ -472,11 +472,11 @@ def test_W6_masks_of_the_datasets_below_are_those_of_columns_that_one_sees():
     lower += [{"dataset": "lowest", "masks": masks("c")}]
     answer = {"masks": masks("a", "c"), "masks_below": lower}
     facts = {"columns": ["a", "b"], "below": {"dataset": "mid", "answer": answer}}
-    assert answers.masks_below(facts) == [
+    assert gates.masks_below(facts) == [
         {"dataset": "mid", "masks": masks("a")},
         {"dataset": "low", "masks": masks("b")},
     ]
-    assert answers.masks_below(facts | {"below": None}) == []
+    assert gates.masks_below(facts | {"below": None}) == []
 
 
 def test_W6_who_is_allowed_a_view_is_under_no_mask():
@@ -485,13 +485,13 @@ def test_W6_who_is_allowed_a_view_is_under_no_mask():
     rule = {"gate": "masks", "column": "unit", "title": "mask on unit", "rule": policy}
     row = {"rule_1": False, "rule_1_is_for": True, "rule_1_says": True}
     facts = {"rules": [rule]}
-    (free,) = answers.masks_of_row(facts, row, is_free=True)
+    (free,) = gates.masks_of_row(facts, row, is_free=True)
     assert free["mask"] is None
     (told,) = free["evidence"]
     assert told["says"].endswith(
         ": it is passed over: view authorization allows all values"
     )
-    (masked,) = answers.masks_of_row(facts, row | {"rule_1": True}, is_free=False)
+    (masked,) = gates.masks_of_row(facts, row | {"rule_1": True}, is_free=False)
     assert masked["mask"] == "'x'"
 
 
@@ -504,14 +504,14 @@ def test_W6_a_mask_is_told_in_words_and_by_its_order_only_beside_others():
     ]  # fmt: skip
     row = {"rule_1": True, "rule_1_is_for": True, "rule_1_says": True}
     row |= {f"rule_2{part}": False for part in ("", "_is_for", "_says")}
-    (alone,) = answers.masks_of_row({"rules": rules[:1], "roles": []}, row, False)
+    (alone,) = gates.masks_of_row({"rules": rules[:1], "roles": []}, row, False)
     assert alone["says"] == "unit is shown as 'x' (mask); who holds A sees it as it is"
     (told,) = alone["evidence"]
     assert told["says"] == (
         "the mask is for all but A: the user does not hold A; its condition x > 1 is"
         " true: it is put on"
     )
-    (both,) = answers.masks_of_row({"rules": rules, "roles": ["A"]}, row, False)
+    (both,) = gates.masks_of_row({"rules": rules, "roles": ["A"]}, row, False)
     assert [item["says"].rpartition(": ")[2] for item in both["evidence"]] == [
         *("'x' (order 0) is put on", "'y' (order 1) is passed over"),
     ]
@@ -543,10 +543,10 @@ def test_W6_who_sees_a_masked_value_is_told_where_it_is_certain(
             number = len(rules)
             row |= {f"rule_{number}": applies, f"rule_{number}_is_for": applies}
             row |= {f"rule_{number}_says": True}
-    (told,) = answers.masks_of_row({"rules": rules}, row, is_free=False)
+    (told,) = gates.masks_of_row({"rules": rules}, row, is_free=False)
     assert told["shown_to"] == wanted
     below = {"dataset": "low", "answer": {}}
-    (told,) = answers.masks_of_row({"rules": rules, "below": below}, row, False)
+    (told,) = gates.masks_of_row({"rules": rules, "below": below}, row, False)
     assert told["shown_to"] == []
 
 
@@ -628,11 +628,11 @@ def test_W5_of_many_groups_that_have_a_key_some_are_told():
     found = {"user_keys": [], "row_keys": ["X"], "is_of_groups": True, "mapping": "m"}
     found["groups"] = [{"user_group_id": i, "name": None} for i in range(7)]
     facts = {"rules": [{"gate": "row security"}], "security": {1: found}}
-    says = answers.what_helps({"gate": "row security"}, facts, {}, None)
+    says = remedies.what_helps({"gate": "row security"}, facts, {}, None)
     assert says.endswith(": (no name) (0), (no name) (1), (no name) (2), (no name) (3),"
                          " (no name) (4), and 2 more")  # fmt: skip
     # Nobody could be a member of what there is not.
-    says = answers.what_helps(
+    says = remedies.what_helps(
         {"gate": "row security"},
         facts | {"security": {1: found | {"groups": []}}},
         {},
@@ -664,7 +664,7 @@ DENIED = {"outcome": "Deny", "owner_id": None, "owner_is_live": None}
 def test_W1_a_view_that_is_closed_says_whose_decision_opens_it(outcome, wanted):
     facts = {"outcome": outcome and DENIED | outcome}
     gate = {"gate": "view authorization"}
-    assert answers.what_helps(gate, facts, {}, None) == wanted
+    assert remedies.what_helps(gate, facts, {}, None) == wanted
 
 
 @pytest.mark.parametrize("is_live", [True, False])
@@ -712,8 +712,8 @@ def test_W6_conditions_that_hide_a_row_say_which_role_would_show_it():
             for part, value in said.items()
         }
         facts = {"rules": [held for held, _ in rules], "roles": []}
-        gate = answers.conditions_gate(facts, row, False)
-        return answers.what_helps(gate, facts, {"user_id": 1}, row)
+        gate = gates.conditions_gate(facts, row, False)
+        return remedies.what_helps(gate, facts, {"user_id": 1}, row)
 
     nothing = "no role helps: no condition is true of the row"
     assert helps(rule("A", False, False), rule("B", False, None)) == nothing

@@ -16,7 +16,7 @@ import yaml
 from policy_sandbox import Sandbox, view_name
 from rendering import Macros, Stopped
 
-from secure_datasets.questions import answers
+from secure_datasets.questions import gates, remedies
 from secure_datasets.render.row_filters import ENGINES
 
 ANN, BEN = 1, 2
@@ -194,14 +194,14 @@ def test_why_says_it_and_what_helps(sandbox, kind, macros):
     (row,) = sandbox.engine.ask(query)
     rules = macros.rules_on("runs", config, "runs")
     facts = {"rules": rules, "roles": ["B"], "below": None, "dataset": "runs"}
-    gate = answers.conditions_gate(facts, row, False)
+    gate = gates.conditions_gate(facts, row, False)
     if kind in MASKS:
         assert gate["state"] == "open"
-        (mask,) = answers.masks_of_row(facts, row, False)
+        (mask,) = gates.masks_of_row(facts, row, False)
         assert mask["says"] == rule.why
     else:
         assert (gate["state"], gate["says"]) == ("closed", rule.why)
-        assert answers.what_helps(gate, facts, {"user_id": BEN}, row) == rule.helps
+        assert remedies.what_helps(gate, facts, {"user_id": BEN}, row) == rule.helps
     said = [policy.get("condition") for policy in rule.entries]
     evidence = str(gate["evidence"])
     assert all(text in evidence for text in said if text and kind not in MASKS)

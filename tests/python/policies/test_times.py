@@ -8,7 +8,7 @@ import pytest
 from policy_sandbox import Sandbox, SparkSandbox, config
 from rendering import VARS, Stopped
 
-from secure_datasets.questions import answers
+from secure_datasets.questions import gates, remedies
 
 ANN, BEN = 1, 2
 # Each moment with whether a rule from the noon of 1 May until 3 May, a day, holds then.
@@ -178,7 +178,7 @@ def test_R18_why_says_until_when_and_whether_it_holds_now(sandbox):
         facts = {"rules": rules, "roles": ["A"]}
         query = macros.gates_query("runs", document, users, {"run_id": "1"})
         (row,) = sandbox.engine.ask(query)
-        gate = answers.conditions_gate(facts, row, False)
+        gate = gates.conditions_gate(facts, row, False)
         named = (
             'condition of "A" from 2026-05-01 12:00:00 until 2026-05-04 00:00:00 UTC'
         )
@@ -186,7 +186,7 @@ def test_R18_why_says_until_when_and_whether_it_holds_now(sandbox):
             assert gate["says"] == f"{named} shows the row"
         else:
             assert gate["state"] == "closed"
-            assert answers.what_helps(gate, facts, {"user_id": ANN}, row) == (
+            assert remedies.what_helps(gate, facts, {"user_id": ANN}, row) == (
                 "the conditions show it to who holds A from 2026-05-01 12:00:00 until"
                 " 2026-05-04 00:00:00 UTC"
             )
