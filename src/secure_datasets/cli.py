@@ -21,7 +21,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -678,15 +678,21 @@ def _by_engines(
 
 def _other_catalogs(
     options: argparse.Namespace, project: Project | None, as_of: str | None
-) -> Any:
-    """Return the raw tables of other catalogs, as of a moment; None if not read."""
-    from secure_datasets.engines.spark import NoSession, OtherCatalogs
+) -> Callable[[], Any]:
+    """Return what opens the raw tables of other catalogs, as of a moment."""
 
-    if not as_of or options.engine == "duckdb":
+    @cache
+    def opened() -> Any:
+        if not as_of or options.engine == "duckdb":
+            return None
+        # Most questions need none of them, and no session.
+        from secure_datasets.engines.spark import NoSession, OtherCatalogs
+
+        with suppress(NoSession):
+            return OtherCatalogs(project, as_of, _note)
         return None
-    with suppress(NoSession):
-        return OtherCatalogs(project, as_of, _note)
-    return None
+
+    return opened
 
 
 def _check_has_past(package: Any, missing: str) -> None:

@@ -100,7 +100,7 @@ class Made:
 Relation = Files | Rows | View | Made
 
 
-class Elsewhere(Protocol):
+class OtherPlaces(Protocol):
     """Relations that are looked for only when a question reads them."""
 
     def relation(self, name: str) -> Relation | None:
@@ -118,7 +118,7 @@ class DuckDB:
         relations: Mapping[str, Relation] | None = None,
         threads: int | None = 1,
         fingerprints: bool = False,
-        elsewhere: Elsewhere | None = None,
+        elsewhere: Callable[[], OtherPlaces | None] = lambda: None,
     ) -> None:
         """Take relations; with `fingerprints` queries may compare `xxhash64` values.
 
@@ -243,7 +243,8 @@ class DuckDB:
         if name in self._types:
             return
         if name not in self._waiting:
-            found = self.elsewhere.relation(name) if self.elsewhere else None
+            elsewhere = self.elsewhere()
+            found = elsewhere.relation(name) if elsewhere else None
             if found is None:
                 raise NotThere(name)
             self._waiting[name] = found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from itertools import takewhile
@@ -19,6 +20,8 @@ from secure_datasets.project import Project
 Row = dict[str, Any]
 Told = Callable[[str], Any]
 CATALOG, IN_MEMORY = "spark.sql.catalogImplementation", "in-memory"
+# A plain name of three parts, which a statement can hold as it is.
+OF_A_CATALOG = re.compile(r"\w+\.\w+\.\w+")
 
 
 class NoSession(Exception):
@@ -168,7 +171,7 @@ class OtherCatalogs(Spark):
 
     def relation(self, name: str) -> Files | None:
         """Return a copy of a raw table; None if it is in the session's catalog."""
-        if name.count(".") < len(("catalog", "schema")):
+        if not OF_A_CATALOG.fullmatch(name):
             return None
         source = self._past.get(name, name)
         columns = {
@@ -186,6 +189,9 @@ class OtherCatalogs(Spark):
         from dbt_secure_spark.raw_tables import raw_rows_as_of
         from secure_datasets.questions.asked import QuestionError
 
+        # A state, whose author may be anybody, has written the name.
+        if not OF_A_CATALOG.fullmatch(relation):
+            return None
         try:
             past = raw_rows_as_of(self, table, relation, self.moment)
         except CompilationError as why:

@@ -344,7 +344,7 @@ class _Adapter:
 
     def raw_rows_as_of(self, name: str, relation: str, as_of: Any) -> str | None:
         """Return the name of a raw table as it was then; None if nobody knows."""
-        elsewhere = getattr(self.package.engine, "elsewhere", None)
+        elsewhere = getattr(self.package.engine, "elsewhere", lambda: None)()
         return elsewhere and elsewhere.as_of(name, relation.replace("`", ""))
 
     def raw_snapshots(self, name: str, relation: str, as_of: Any) -> None:

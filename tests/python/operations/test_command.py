@@ -991,8 +991,11 @@ def test_Q6_what_holds_the_present_elsewhere_is_read_as_of_the_moment(monkeypatc
     assert asked[0] == ("users", "lake.raw.users", DAY)
     assert found.relation("lake.raw.users__then").columns == {}
     assert read == ["describe query select * from lake.raw.users version as of 17"]
-    # A table of the session's own catalog is not copied.
-    assert found.relation("raw.users") is None
+    # A table of the session's own catalog is not copied, nor what is no name.
+    for name in ("raw.users", "lake.raw.users; drop table x", "lake.raw.../users"):
+        assert found.relation(name) is None
+        assert found.as_of("users", name) is None
+    assert len(asked) == 2 and len(read) == 1
 
 
 def test_T1_a_table_without_a_past_hides_the_past_of_its_datasets_alone(
