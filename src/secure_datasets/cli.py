@@ -620,7 +620,13 @@ def _by_engines(
     options: argparse.Namespace, project: Project | None, state: State, answer: Any
 ) -> tuple[int, str]:
     """Return the exit code and text from the first engine that can answer."""
-    from secure_datasets.engines.duckdb import DuckDB, NotExact, NotThere, as_json
+    from secure_datasets.engines.duckdb import (
+        DuckDB,
+        NotExact,
+        NotRead,
+        NotThere,
+        as_json,
+    )
     from secure_datasets.questions.asked import QuestionError
     from secure_datasets.questions.macros import Package
     from secure_datasets.questions.resolution import resolved
@@ -655,6 +661,8 @@ def _by_engines(
                 _keep(kept, as_of, engine)
                 return found
             return answer(package, {"engine": "duckdb", **about})
+        except NotRead as why:
+            raise Unasked(str(why)) from None
         except (NotExact, NotThere) as why:
             is_past = as_of or options.command == "timeline"
             if is_past and isinstance(why, NotThere):
@@ -667,7 +675,15 @@ def _by_engines(
             if options.engine == "duckdb" or is_quick:
                 raise NotQuick(reason) from None
             _note(f"asked of Spark, because {reason}.")
+    return _by_spark(project, state, answer, about)
+
+
+def _by_spark(
+    project: Project | None, state: State, answer: Any, about: dict[str, Any]
+) -> tuple[int, str]:
+    """Return the exit code and text of Spark's answer."""
     from secure_datasets.engines.spark import NoSession, Spark
+    from secure_datasets.questions.macros import Package
 
     try:
         package = Package(state, Spark(project), None, _note)

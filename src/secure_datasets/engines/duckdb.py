@@ -56,6 +56,10 @@ class NotThere(LookupError):
     """The engine does not have a relation; the message is its name."""
 
 
+class NotRead(Exception):
+    """A relation of another place can't be read; the message has the reason."""
+
+
 @dataclass(frozen=True)
 class Files:
     """Parquet files, or patterns of their names; `columns` where there may be none.

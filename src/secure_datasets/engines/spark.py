@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dbt_secure_spark.queries import relations_read
-from secure_datasets.engines.duckdb import Files, Made, Rows
+from secure_datasets.engines.duckdb import Files, Made, NotRead, Rows
 from secure_datasets.project import Project
 
 Row = dict[str, Any]
@@ -187,7 +187,6 @@ class OtherCatalogs(Spark):
         from dbt_common.exceptions import CompilationError
 
         from dbt_secure_spark.raw_tables import raw_rows_as_of
-        from secure_datasets.questions.asked import QuestionError
 
         # A state, whose author may be anybody, has written the name.
         if not OF_A_CATALOG.fullmatch(relation):
@@ -195,7 +194,7 @@ class OtherCatalogs(Spark):
         try:
             past = raw_rows_as_of(self, table, relation, self.moment)
         except CompilationError as why:
-            raise QuestionError(why.msg) from None
+            raise NotRead(why.msg) from None
         if past is None:
             return None
         name = f"{relation}{self.THEN}".lower()
@@ -204,14 +203,12 @@ class OtherCatalogs(Spark):
 
     def ask(self, query: str) -> list[Row]:
         """Return the rows of a query, by the names of their columns."""
-        from secure_datasets.questions.asked import QuestionError
-
         if self.session is None:
             self.told("Spark copies raw tables of other catalogs for this question.")
         try:
             return super().ask(query)
         except NoSession as why:
-            raise QuestionError(str(why)) from None
+            raise NotRead(str(why)) from None
 
     def execute(self, query: str, fetch: bool = False) -> tuple[None, Any]:
         """Return the rows of a statement as dbt's adapter does."""
