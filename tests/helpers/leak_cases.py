@@ -5,14 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 
 from secure_datasets.leaks import proof
-from secure_datasets.leaks.proof import (
-    CARRY,
-    GROUP,
-    OPEN,
-    UNPROVEN,
-    USER,
-    Rows,
-)
+from secure_datasets.leaks.proof import CARRY, GROUP, OPEN, UNPROVEN, USER
+from secure_datasets.leaks.scope import Rows
 
 JOBS = ("job_id", "team_id", "actor_user_id", "user_id")
 # Two relations with rows of users, and two without: one of known columns, one not.

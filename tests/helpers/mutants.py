@@ -78,7 +78,12 @@ MODULES = {
         f"src/secure_datasets/questions/timeline/{name}.py": [TIMELINE]
         for name in ("changes", "models", "questions", "selection", "text")
     },
-    "src/secure_datasets/leaks/proof.py": ["tests/python/graph/test_leak_proof.py"],
+    **{
+        f"src/secure_datasets/leaks/{name}.py": [
+            "tests/python/graph/test_leak_proof.py"
+        ]
+        for name in ("proof", "scope", "understood")
+    },
     "src/secure_datasets/config/plan.py": [
         "tests/python/policies/test_plan.py",
         *POLICIES,

@@ -28,7 +28,9 @@ from typing import NamedTuple
 
 import duckdb
 
-from secure_datasets.leaks.proof import USER, NotUnderstood, Rows, query_rows
+from secure_datasets.leaks.proof import USER, query_rows
+from secure_datasets.leaks.scope import Rows
+from secure_datasets.sql.statements import NotUnderstood
 
 SCHEMA = "s"
 USERS = (1, 2, 3)

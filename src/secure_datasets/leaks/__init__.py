@@ -1,6 +1,8 @@
 """The leak detector: finds models that may show a user rows of a different user.
 
 - ``proof`` follows user_id through one query
+- ``scope`` has the rows of relations, and what conditions say of columns
+- ``understood`` parses SQL, and refuses what a proof does not understand
 - ``detector`` judges all models
 - ``graph`` takes the models from dbt
 - ``texts`` compiles them

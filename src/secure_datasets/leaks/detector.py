@@ -7,21 +7,16 @@ from dataclasses import dataclass, field, replace
 
 from secure_datasets.leaks.proof import (
     CARRY,
-    FIELD,
     GROUP,
     OPEN,
     OWN,
     UNPROVEN,
     USER,
-    Name,
-    NotUnderstood,
-    Problem,
-    Rows,
-    parse,
-    relations_of,
-    tokens_and_tree,
     tree_rows,
 )
+from secure_datasets.leaks.scope import FIELD, Problem, Rows
+from secure_datasets.leaks.understood import Name, parse, relations_of
+from secure_datasets.sql.statements import NotUnderstood, tokens_and_tree
 
 ALL_USERS = "reads the rows of all users"
 UNKNOWN = "unknown"

@@ -26,13 +26,7 @@ from dbt_secure_spark.versions import SUFFIX, named_versions
 from secure_datasets.config.plan import restrictions_on, star_query
 from secure_datasets.leaks.audience import ADMINISTRATORS, PACKAGE, RAW_SOURCE
 from secure_datasets.leaks.detector import Detector, Finding, Model, Protected
-from secure_datasets.leaks.proof import (
-    USER,
-    Name,
-    NotUnderstood,
-    deletes_from,
-    is_upkeep,
-)
+from secure_datasets.leaks.proof import USER
 from secure_datasets.leaks.python import (
     over_relations,
     what_python_asks,
@@ -54,8 +48,10 @@ from secure_datasets.leaks.texts import (
     OF_THE_COMMAND,
     Texts,
 )
+from secure_datasets.leaks.understood import Name, deletes_from, is_upkeep
 from secure_datasets.leaks.writers import RUNS_A_QUERY, calls_java, may_write
 from secure_datasets.sql.expressions import FILE_FORMATS
+from secure_datasets.sql.statements import NotUnderstood
 
 CONFIG = "secure_datasets_config"
 SECURE = "vw_secure_dataset_"

@@ -9,26 +9,56 @@ proves nothing; nor does a relation that the project doesn't know.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
-from sqlglot.optimizer.annotate_types import annotate_types
-from sqlglot.tokens import Token, TokenType
 
-from secure_datasets.sql.functions import GENERATORS, names
+from secure_datasets.leaks.scope import (
+    ANY,
+    FIELD,
+    Problem,
+    Ref,
+    Rows,
+    Scope,
+    add_alias,
+    all_columns,
+    conjuncts,
+    equalities,
+    fields_of,
+    inexact_of,
+    is_bare_relation,
+    is_of_struct,
+    name_of,
+    named_anew,
+    renamed,
+    settle,
+)
+from secure_datasets.leaks.understood import (
+    COMMAS,
+    HIDDEN,
+    OF_TIMES,
+    Name,
+    UnknownRelation,
+    check_commas,
+    check_function,
+    check_parts,
+    has_generator,
+    is_aggregate,
+    is_generator,
+    is_windowed,
+    kind_of,
+    parse,
+    relation_named,
+    relations_of,
+    subquery_of,
+    text_of,
+    walk,
+    words_of,
+)
 from secure_datasets.sql.statements import (
-    DIALECT,
-    FUNCTIONS,
-    OF_SEVERAL_ROWS,
-    WORDS,
     NotUnderstood,
-    functions_called,
-    named_with_columns,
-    tokens_and_tree,
 )
 
 USER = "user_id"
@@ -36,18 +66,8 @@ CARRY = "carry-user-id"
 GROUP = "group-by-user-id"
 OWN = "rules-of-its-own"
 UNPROVEN = "cannot-be-proven"
-Ref = tuple[str, str]
-Name = tuple[str, str]
 # The name of a column, alone or after its relation's name.
 Key = TypeVar("Key", str, Ref)
-
-# Columns that a file or a table format adds: they reveal the places of rows.
-HIDDEN = names(
-    """
-    _change_type _commit_timestamp _commit_version _deleted _file
-    _last_updated_sequence_number _metadata _partition _pos _row_id _spec_id
-    """
-)
 # The known expressions, besides functions, that read one row.
 ROW_EXPRESSIONS = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Alias),
@@ -75,470 +95,12 @@ ROW_EXPRESSIONS = (
         exp.FromTimeZone,
     ),
 )
-GENERATOR_NODES = (exp.UDTF, exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
-# Window functions that the parser does not count among the aggregates.
-WINDOW_NODES = tuple(
-    {exp.RowNumber, exp.Rank, exp.DenseRank, exp.CumeDist, exp.PercentRank, exp.Ntile}
-)
-# The known arguments of the parts of a query. Every further argument is refused.
-PARTS: dict[type, frozenset[str]] = {
-    exp.Select: names(
-        "with_ expressions from_ joins laterals where group having qualify windows"
-        " distinct order sort cluster distribute limit offset hint"
-    ),
-    exp.SetOperation: names("with_ this expression distinct order limit offset"),
-    exp.Subquery: frozenset(("this", "alias", "with_", "pivots")),
-    exp.Table: frozenset(("this", "db", "catalog", "alias", "sample", "pivots")),
-    exp.TableSample: names("percent size bucket_numerator bucket_denominator seed"),
-    exp.Pivot: names(
-        "expressions fields unpivot include_nulls alias columns pivot_column_naming"
-    ),
-    exp.Join: frozenset(("this", "side", "kind", "on", "using", "method")),
-    exp.Lateral: frozenset(("this", "view", "outer", "alias")),
-    exp.CTE: frozenset(("this", "alias")),
-    exp.With: frozenset(("expressions", "recursive")),
-    exp.TableAlias: frozenset(("this", "columns")),
-    exp.Star: frozenset(("except_",)),
-    exp.Group: frozenset(
-        ("expressions", "all", "rollup", "cube", "grouping_sets", "totals")
-    ),
-    exp.Window: frozenset(("this", "partition_by", "order", "spec", "alias", "over")),
-    exp.Distinct: frozenset(("expressions",)),
-    exp.Values: frozenset(("expressions", "alias")),
-}
-
-
-# Hints change the execution of a query, but not its result.
-HINTS = names(
-    """
-    broadcast broadcastjoin coalesce mapjoin merge mergejoin rebalance repartition
-    repartition_by_range shuffle_hash shuffle_merge shuffle_replicate_nl shufflemerge
-    """
-)
-DIGITS_OF_BIGINT = 19
-# Spark compares a decimal with a text as doubles.
-INEXACT = {
-    exp.DataType.Type.FLOAT,
-    exp.DataType.Type.DOUBLE,
-    exp.DataType.Type.DECIMAL,
-}
-# Functions with the type of their arguments, and functions with an integer result.
-OF_A_GIVEN_TYPE = (
-    *(exp.Coalesce, exp.If, exp.Case, exp.Nullif, exp.Greatest, exp.Least, exp.Abs),
-    *(exp.Max, exp.Min, exp.First, exp.Last, exp.AnyValue, exp.ArgMax, exp.ArgMin),
-    *(exp.FirstValue, exp.LastValue, exp.Lag, exp.Lead, exp.Sum, exp.Ceil, exp.Floor),
-)
-# Aggregates that return one of the values.
-OF_ONE_VALUE = (exp.AnyValue, exp.First, exp.Last, exp.Max, exp.Min)
-OF_INTEGERS = names("bigint hash pmod smallint tinyint xxhash64")
-# The errors of the parser's annotator at an unexpected call.
-UNTYPED = (SqlglotError, LookupError, AttributeError, TypeError, ValueError)
-UNKNOWN_TYPES = {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
 # A recursive CTE over this many relations settles in fewer steps.
 MAXIMAL_STEPS = 20
-
-# Statements that write no rows.
-UPKEEP = (exp.Grant, exp.Revoke, exp.Analyze, exp.Comment, exp.Refresh)
-UPKEEP_COMMANDS = {"ANALYZE", "OPTIMIZE", "VACUUM", "REFRESH", "MSCK", "MSCK REPAIR"}
-# A setting that changes how long a query takes, and no result.
-SET_FOR_SPEED = re.compile(
-    r"set\s+spark\.sql\.(shuffle\.partitions|adaptive\.(?!custom)[\w.]+)\s*=\s*\w+",
-    re.I,
-)
-
-# The key of a parsed query's metadata: whether commas separate relations.
-COMMAS = "commas"
-
-
-# Functions that make rows from one row, or a value, by a time: a group by them holds no
-# further rows. They also add a column, which a star may have or not.
-OF_TIMES = names("session_window window window_time")
-
-
-class UnknownRelation(NotUnderstood):
-    """The query reads a relation that the project does not know."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Why no key separates the rows of users: the broken rule, and the reason."""
-
-    rule: str
-    text: str
-    reads: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The known properties of the rows of a query or a relation.
-
-    columns   their names in order; none if they are unknown
-    keys      the columns that are keys of the rows
-    reads     the protected relations behind the rows; empty: the rows are open
-    problem   why there is no key, though the rows are protected
-    odd       the columns that may not be spelt in lower case
-    inexact   the columns that may hold floating-point numbers or decimals; with ANY,
-              all columns that are no keys. In a comparison with such a number, Spark
-              may cast ids to doubles, and make the ids of two users equal
-    is_unordered  whether the columns may stand in another order
-    """
-
-    columns: tuple[str, ...] | None
-    keys: frozenset[str] = frozenset()
-    reads: frozenset[str] = frozenset()
-    problem: Problem | None = None
-    odd: frozenset[str] = frozenset()
-    inexact: frozenset[str] = frozenset()
-    is_unordered: bool = False
-
-    def has(self, column: str) -> bool:
-        """Whether the column certainly exists."""
-        return column in self.keys or column in (self.columns or ())
-
-    def is_inexact(self, column: str) -> bool:
-        """Whether a comparison with a column may make the ids of two users equal."""
-        is_any = ANY in self.inexact and column not in self.keys
-        return is_any or column in self.inexact
-
-
 OPEN = Rows(columns=None)
-# Stands for all columns.
-ANY = "*"
 # The rows of a query that is not followed: its columns may have any type.
 NOT_FOLLOWED = Rows(columns=None, inexact=frozenset((ANY,)))
-# The separator of a struct and its field; no column's name contains it.
-FIELD = "\0"
 Resolve = Callable[[Name], Rows | None]
-
-
-@dataclass
-class Scope:
-    """The rows of a `from` after its joins, with their keys.
-
-    A key is (alias, column). A full join combines two keys into one with the alias '',
-    as a column of `using` or as their coalesce(). After an outer join, a column equal
-    to a key is that key or null (`null_or_keys`). If a subquery is looked up by a
-    column of open rows, this column becomes their key, if `takes_key` allows it.
-    """
-
-    outer: Scope | None
-    sources: dict[str, Rows] = field(default_factory=dict)
-    hidden: set[str] = field(default_factory=set)
-    keys: set[Ref] = field(default_factory=set)
-    null_or_keys: dict[Ref, Ref] = field(default_factory=dict)
-    reads: frozenset[str] = frozenset()
-    problem: Problem | None = None
-    merged: dict[str, Ref | None] = field(default_factory=dict)
-    coalesced: dict[frozenset[Ref], Ref] = field(default_factory=dict)
-    not_null: set[Ref] = field(default_factory=set)
-    takes_key: bool = True
-    is_grouped: bool = False
-    # The outputs' names that a subquery sees in the place of columns.
-    shadowed: frozenset[str] = frozenset()
-    # The relations without an alias, by their names in the `from`.
-    relations: dict[str, Name] = field(default_factory=dict)
-
-    def lose(self, rule: str, text: str, reads: frozenset[str] = frozenset()) -> None:
-        """Remove all keys of the rows, and keep the first reason for that."""
-        self.reads |= reads
-        self.problem = self.problem or Problem(rule, text, self.reads)
-        self.keys, self.null_or_keys, self.coalesced = set(), {}, {}
-        self.merged = dict.fromkeys(self.merged)
-
-    def pin(self, outside: Scope, ref: Ref) -> None:
-        """Open the rows to the outer row: both belong to one user."""
-        if not outside.reads:
-            outside.keys, outside.reads = {ref}, self.reads
-        self.keys, self.null_or_keys = set(), {}
-        self.reads, self.problem = frozenset(), None
-
-    def find(self, column: exp.Column) -> tuple[Scope, Ref] | None:
-        """Return the scope and the source of a column, if they are unambiguous."""
-        name = column.name.lower()
-        if isinstance(column.this, exp.Star):
-            return None
-        if column.args.get("db"):
-            return self.find_in_schema(column)
-        if alias := column.table.lower():
-            if alias not in self.sources:
-                if alias in self.shadowed:
-                    return None
-                if field := self.find_field(column):
-                    return field
-                # A struct column has priority over an outer relation.
-                return None if self.may_have(alias) else self.find_outside(column)
-            return None if alias in self.hidden else (self, (alias, name))
-        if name in self.shadowed:
-            return None
-        if name in self.merged:
-            ref = self.merged[name]
-            return (self, ref) if ref else None
-        shown = {a: rows for a, rows in self.sources.items() if a not in self.hidden}
-        having = [alias for alias, rows in shown.items() if rows.has(name)]
-        if having:
-            return (self, (having[0], name)) if len(having) == 1 else None
-        if any(rows.columns is None for rows in shown.values()):
-            return None
-        return self.find_outside(column)
-
-    def find_outside(self, column: exp.Column) -> tuple[Scope, Ref] | None:
-        """Return the source of a column among the outer rows."""
-        return self.outer.find(column) if self.outer else None
-
-    def may_have(self, name: str) -> bool:
-        """Whether a column of this name may exist."""
-        return any(
-            rows.columns is None or rows.has(name)
-            for alias, rows in self.sources.items()
-            if alias not in self.hidden
-        )
-
-    def find_in_schema(self, column: exp.Column) -> tuple[Scope, Ref] | None:
-        """Return the source of a column with its schema, or of a struct's field."""
-        alias, name = column.table.lower(), column.name.lower()
-        named = _schema_and_name(column.text("catalog"), column.text("db"), alias)
-        # A relation that joins later is not visible yet.
-        if alias in self.sources and self.relations.get(alias) == named:
-            return None if alias in self.hidden else (self, (alias, name))
-        if found := self.find_field(column):
-            return found
-        first = column.parts[0].name.lower()
-        # Names of this scope have priority over outer names.
-        is_here = first in self.sources or self.may_have(first)
-        return None if is_here else self.find_outside(column)
-
-    def find_field(self, column: exp.Column) -> tuple[Scope, Ref] | None:
-        """Return the source of a field of a struct, if the field is a key."""
-        found = self.struct_of(column)
-        ref = found and (found[0], f"{found[1]}{FIELD}{column.name.lower()}")
-        return (self, ref) if ref in self.keys else None
-
-    def struct_of(self, column: exp.Column) -> Ref | None:
-        """Return the source of the struct before a field or a star, if it is known."""
-        struct, alias = column.table.lower(), column.text("db").lower()
-        if struct in self.sources or column.args.get("catalog"):
-            return None
-        shown = {a: rows for a, rows in self.sources.items() if a not in self.hidden}
-        if any(rows.columns is None for rows in shown.values()):
-            return None
-        having = [a for a, rows in shown.items() if struct in (rows.columns or ())]
-        having = [a for a in having if a == alias] if alias else having
-        return (having[0], struct) if len(having) == 1 else None
-
-    def ref_of(
-        self, node: exp.Expression | None, is_compared: bool = True
-    ) -> tuple[Scope, Ref] | None:
-        """Return the column that an expression equals, whatever its type.
-
-        A decimal key separates users, unless it is compared.
-        """
-        if isinstance(node, (exp.Paren, exp.Alias)):
-            return self.ref_of(node.this, is_compared)
-        if isinstance(node, exp.Column):
-            found = self.find(node)
-            if found and found[0].is_inexact_column(found[1]):
-                return None if is_compared or found[1] not in found[0].keys else found
-            return found
-        if isinstance(node, exp.Subquery) and (value := _value_of(node)) is not None:
-            return self.ref_of(value, is_compared)
-        if isinstance(node, exp.Cast) and _keeps_apart(node, is_compared):
-            return self.ref_of(node.this, is_compared)
-        if choices := list(_choices_of(node)):
-            found = [self.ref_of(part) for part in choices]
-            if any(each is None or each[0] is not self for each in found):
-                return None
-            refs = frozenset(ref for _, ref in filter(None, found))
-            if refs in self.coalesced:
-                return self, self.coalesced[refs]
-            keys = {self.null_or_keys.get(ref, ref) for ref in refs}
-            if len(keys) == 1 and keys <= refs:
-                return self, *keys
-        return None
-
-    def is_inexact_column(self, ref: Ref) -> bool:
-        """Whether a comparison with a column may make the ids of two users equal."""
-        alias, name = ref
-        return alias in self.sources and self.sources[alias].is_inexact(name)
-
-    def is_inexact(self, node: exp.Expression) -> bool:
-        """Whether comparing with an expression may make the ids of two users equal."""
-        if isinstance(node, exp.Column):
-            # An unknown column may be a field of a struct.
-            found = self.find(node)
-            if found is None:
-                return bool(node.table) or self.is_not_followed()
-            return found[0].is_inexact_column(found[1])
-        try:
-            whole = annotate_types(node.copy(), dialect=DIALECT)
-        except UNTYPED:
-            return True
-        known = whole.unalias().type
-        if known and known.this not in UNKNOWN_TYPES:
-            return known.this in INEXACT
-        return any(
-            _may_be_inexact(part)
-            or (isinstance(part, exp.Column) and self.is_inexact(part))
-            for part in whole.walk()
-        )
-
-    def is_not_followed(self) -> bool:
-        """Whether a column here may have any type."""
-        return any(ANY in rows.inexact for rows in self.sources.values())
-
-    def key_of(self, node: exp.Expression | None) -> Ref | None:
-        """Return the key of this scope that an expression equals.
-
-        All rows of a group have the same value in a key that they are grouped by.
-        """
-        if self.is_grouped:
-            node = _one_value_of(node)
-        found = self.ref_of(node, is_compared=False)
-        return (
-            found[1] if found and found[0] is self and found[1] in self.keys else None
-        )
-
-    def outer_key(self, node: exp.Expression | None) -> tuple[Scope, Ref] | None:
-        """Return the key of the outer rows that an expression is, or may become."""
-        found = self.ref_of(node)
-        if found is None or found[0] is self:
-            return None
-        outside, ref = found
-        # A null matches no inner row, or only rows without a user.
-        is_key = ref in outside.keys or ref in outside.null_or_keys
-        return found if is_key or (outside.takes_key and not outside.reads) else None
-
-
-def _value_of(node: exp.Subquery) -> exp.Expression | None:
-    """Return the value of a subquery that reads nothing: `(select user_id)`."""
-    select, parts = node.this, ("this", "expressions")
-    is_plain = all(not value for name, value in node.args.items() if name not in parts)
-    if (
-        not isinstance(select, exp.Select)
-        or len(select.expressions) != 1
-        or not is_plain
-    ):
-        return None
-    has_more = any(v for name, v in select.args.items() if name != "expressions" and v)
-    return None if has_more else select.expressions[0]
-
-
-def _choices_of(node: exp.Expression | None) -> Iterator[exp.Expression]:
-    """Yield the arguments of a coalesce(), and of those within it in their place.
-
-    Nothing if an expression is no coalesce() in any spelling.
-    """
-    for part in _first_not_null(node):
-        yield from list(_choices_of(part.unnest())) or [part]
-
-
-def _first_not_null(node: exp.Expression | None) -> list[exp.Expression]:
-    """Return the arguments of a coalesce(), or of a `case` or if() that equals one."""
-    if isinstance(node, exp.Coalesce):
-        return [node.this, *node.expressions]
-    if isinstance(node, exp.Nvl2):
-        tests = [(node.this, True, node.args["true"])]
-        last = node.args.get("false")
-    elif isinstance(node, exp.Case) and not node.this:
-        tests = [
-            (*_null_test(each.this), each.args["true"]) for each in node.args["ifs"]
-        ]
-        last = node.args.get("default")
-    elif isinstance(node, exp.If):
-        tests = [(*_null_test(node.this), node.args["true"])]
-        last = node.args.get("false")
-    else:
-        return []
-    *before, (column, is_not_null, value) = tests
-    if not is_not_null:
-        # `case when a is null then b else a end`
-        value, last = last, value
-    pairs = [*((tested, shown) for tested, is_not, shown in before if is_not)]
-    pairs.append((column, value))
-    is_one = len(pairs) == len(tests) and last is not None
-    is_same = all(isinstance(a, exp.Column) and a == b for a, b in pairs)
-    return [*(tested for tested, _ in pairs), last] if is_one and is_same else []
-
-
-def _null_test(node: exp.Expression) -> tuple[exp.Expression | None, bool]:
-    """Return what a condition compares with null, and whether it is true without."""
-    node = node.unnest()
-    if isinstance(node, exp.Not):
-        tested, is_not_null = _null_test(node.this)
-        return tested, not is_not_null
-    is_of_null = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
-    return (node.this.unnest(), False) if is_of_null else (None, False)
-
-
-def _one_value_of(node: exp.Expression | None) -> exp.Expression | None:
-    """Return the argument of an aggregate that returns one of its values."""
-    while isinstance(node, (exp.Alias, exp.Paren)):
-        node = node.this
-    if not isinstance(node, OF_ONE_VALUE):
-        return node
-    has_more = any(value for name, value in node.args.items() if name != "this")
-    return node if has_more else node.this
-
-
-def _is_bare_relation(node: exp.Expression) -> bool:
-    """Whether a relation or a CTE has no alias and no pivot."""
-    is_named = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
-    return is_named and not (node.args.get("alias") or node.args.get("pivots"))
-
-
-def _keeps_apart(cast: exp.Cast, is_compared: bool) -> bool:
-    """Whether a cast keeps the ids of two users distinct."""
-    kept, types = {"this", "to"}, {exp.DataType.Type.BIGINT, exp.DataType.Type.TEXT}
-    if not is_compared and not cast.args.get("safe") and _has_room(cast.to):
-        types |= {exp.DataType.Type.DECIMAL}
-    if cast.args.get("safe"):
-        # `try_cast` turns failures into null; a cast to text never fails.
-        kept, types = kept | {"safe"}, {exp.DataType.Type.TEXT}
-    return cast.to.this in types and all(
-        name in kept or not value for name, value in cast.args.items()
-    )
-
-
-def _has_room(data_type: exp.DataType) -> bool:
-    """Whether a decimal has as many digits before the point as a bigint."""
-    digits = [int(n.name) for n in data_type.expressions if n.name.isdigit()]
-    return bool(digits) and digits[0] - sum(digits[1:]) >= DIGITS_OF_BIGINT
-
-
-def _may_be_inexact(part: exp.Expression) -> bool:
-    """Whether a part of an expression may give floating-point numbers or decimals."""
-    if isinstance(part, (exp.Div, exp.Bracket, exp.Dot)):
-        return True
-    if part.type is not None and part.type.this not in UNKNOWN_TYPES:
-        return part.type.this in INEXACT
-    if isinstance(part, exp.Anonymous):
-        return part.name.lower() not in OF_INTEGERS
-    return isinstance(part, exp.Func) and not isinstance(part, OF_A_GIVEN_TYPE)
-
-
-def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
-    """Yield the conjuncts of a condition."""
-    if isinstance(node, (exp.Where, exp.Paren)):
-        yield from conjuncts(node.this)
-    elif isinstance(node, exp.And):
-        yield from conjuncts(node.left)
-        yield from conjuncts(node.right)
-    elif node is not None:
-        yield node
-
-
-def equalities(
-    parts: Iterable[exp.Expression], null_safe: bool = True
-) -> list[tuple[exp.Expression, exp.Expression]]:
-    """Return the two sides of each conjunct that is an equality."""
-    kinds = (exp.EQ, exp.NullSafeEQ) if null_safe else (exp.EQ,)
-    return [
-        # `in` with one element is an equality too.
-        (part.this, part.expressions[0] if type(part) is exp.In else part.expression)
-        for part in parts
-        if type(part) in kinds or (type(part) is exp.In and len(part.expressions) == 1)
-    ]
-
-
 # Comparisons that are true only if neither side is null.
 STRICT = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 SETS = {"rollup": exp.Rollup, "cube": exp.Cube, "grouping_sets": exp.GroupingSets}
@@ -577,7 +139,7 @@ class Query:
         tables = node.find_all(exp.Table)
         for table in (each for each in tables if isinstance(each.this, exp.Identifier)):
             rows = (
-                self.resolve(_relation(table))
+                self.resolve(relation_named(table))
                 if table.db
                 else ctes.get(table.name.lower(), OPEN)
             )
@@ -592,13 +154,13 @@ class Query:
         if not isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation)):
             if isinstance(node, exp.Values):
                 return self.inline_rows(node)
-            raise NotUnderstood(f"{_kind(node)} is not known here")
-        _known_parts(node)
+            raise NotUnderstood(f"{kind_of(node)} is not known here")
+        check_parts(node)
         ctes = self.with_ctes(node, ctes, outer)
         if isinstance(node, exp.Subquery):
             rows = (
                 self.table(node.this, ctes)
-                if node.alias and _is_bare_relation(node.this)
+                if node.alias and is_bare_relation(node.this)
                 else self.rows(node.this, ctes, outer)
             )
             return self.pivoted(rows, node)
@@ -612,15 +174,15 @@ class Query:
         """Return the CTEs in a query's scope, its own included."""
         if not (clause := node.args.get("with_")):
             return ctes
-        _known_parts(clause)
+        check_parts(clause)
         seen = dict(ctes)
         for cte in clause.expressions:
-            _known_parts(cte)
+            check_parts(cte)
             name, alias = cte.alias.lower(), cte.args.get("alias")
             if clause.args.get("recursive") and _names_cte(cte.this, name):
                 seen[name] = self.repeated(cte, seen, outer)
             else:
-                seen[name] = _renamed(self.rows(cte.this, seen, outer), alias)
+                seen[name] = renamed(self.rows(cte.this, seen, outer), alias)
         return seen
 
     def repeated(
@@ -634,11 +196,11 @@ class Query:
         name, alias, union = cte.alias.lower(), cte.args.get("alias"), cte.this
         if not isinstance(union, exp.Union) or _names_cte(union.this, name):
             raise NotUnderstood("a recursive CTE is no union of a start and a step")
-        rows = _renamed(self.rows(union.this, ctes, outer), alias)
+        rows = renamed(self.rows(union.this, ctes, outer), alias)
         for _ in range(MAXIMAL_STEPS):
             before = rows
             made = self.rows(union, {**ctes, name: before}, outer)
-            rows = _renamed(made, alias)
+            rows = renamed(made, alias)
             rows = replace(rows, inexact=rows.inexact | before.inexact)
             if rows == replace(before, columns=rows.columns, problem=rows.problem):
                 return rows
@@ -646,7 +208,7 @@ class Query:
 
     def inline_rows(self, node: exp.Values) -> Rows:
         """Return the rows of a `values` clause."""
-        _known_parts(node)
+        check_parts(node)
         scope = Scope(outer=None)
         for part in node.expressions:
             self.scan(part, scope, {})
@@ -673,7 +235,7 @@ class Query:
         left = self.rows(node.this, ctes, outer)
         right = self.rows(node.expression, ctes, outer)
         reads = left.reads | right.reads
-        inexact = _inexact_of(left, right)
+        inexact = inexact_of(left, right)
         if not reads:
             return Rows(columns=left.columns, inexact=inexact)
         if left.is_unordered or right.is_unordered:
@@ -735,7 +297,7 @@ class Query:
         for part in outputs:
             self.scan(part, scope, ctes)
         # In a subquery of `having`, an output stands before a column of its name.
-        scope.shadowed = _named_anew(outputs)
+        scope.shadowed = named_anew(outputs)
         for part in after[len(outputs) :]:
             self.scan(part, scope, ctes)
         scope.shadowed = frozenset()
@@ -748,7 +310,7 @@ class Query:
         """Add the `from`, its joins and lateral views to a scope."""
         joins = node.args.get("joins") or []
         if self.has_commas:
-            _check_commas(joins)
+            check_commas(joins)
         parts = list(conjuncts(node.args.get("where")))
         sides = {(join.side or "").upper() for join in joins}
         # A later join may fill both sides with nulls, which `<=>` takes as equal.
@@ -776,8 +338,8 @@ class Query:
         scope.not_null |= not_null
         for lateral in node.args.get("laterals") or []:
             alias, rows = self.source(lateral, scope, ctes)
-            _add_alias(scope, alias, rows)
-        _close(scope, equalities(parts))
+            add_alias(scope, alias, rows)
+        settle(scope, equalities(parts))
 
     def source(
         self,
@@ -794,33 +356,37 @@ class Query:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             rows = self.pivoted(self.table(node, ctes), node)
             if node.db and not node.alias and not node.args.get("pivots"):
-                scope.relations[name] = _relation(node)
+                scope.relations[name] = relation_named(node)
         elif isinstance(node, (exp.Subquery, exp.Values)):
             # It sees no relation beside it, but the outer row of a subquery.
             rows = self.rows(node, ctes, scope.outer)
         elif isinstance(node, exp.Lateral):
-            _known_parts(node)
+            check_parts(node)
             if isinstance(node.this, exp.Subquery):
                 rows = self.rows(node.this, ctes, scope)
             else:
                 rows = self.generated(node.this, scope, ctes)
         elif isinstance(node, exp.Table):
-            _known_parts(node)
+            check_parts(node)
             rows = self.generated(node.this, scope, ctes)
         else:
             rows = self.generated(node, scope, ctes)
         # An alias before a pivot has already renamed the pivot's input.
-        return name, rows if node.args.get("pivots") else _renamed(rows, alias)
+        return name, rows if node.args.get("pivots") else renamed(rows, alias)
 
     def table(self, node: exp.Table, ctes: Mapping[str, Rows]) -> Rows:
         """Return the rows of a CTE or a relation."""
-        _known_parts(node)
-        rows = self.resolve(_relation(node)) if node.db else ctes.get(node.name.lower())
+        check_parts(node)
+        rows = (
+            self.resolve(relation_named(node))
+            if node.db
+            else ctes.get(node.name.lower())
+        )
         if rows is None:
-            name = ".".join(_relation(node)) if node.db else node.name
+            name = ".".join(relation_named(node)) if node.db else node.name
             raise UnknownRelation(f"{name} is no relation of this project")
         if (sample := node.args.get("sample")) and rows.reads:
-            _known_parts(sample)
+            check_parts(sample)
             # A percentage draws row by row, but a seed makes it depend on their places.
             if sample.args.get("size") or sample.args.get("seed"):
                 rows = _lost(rows, GROUP, "a sample of the rows of several users")
@@ -830,7 +396,7 @@ class Query:
         """Return the rows after the pivots of a relation or a subquery."""
         for number, pivot in enumerate(node.args.get("pivots") or []):
             # The alias before a pivot renames the pivot's input.
-            rows = rows if number else _renamed(rows, node.args.get("alias"))
+            rows = rows if number else renamed(rows, node.args.get("alias"))
             rows = self.turned(rows, pivot)
         return rows
 
@@ -839,7 +405,7 @@ class Query:
 
         A pivot groups by the columns that it does not name; an unpivot repeats them.
         """
-        _known_parts(pivot)
+        check_parts(pivot)
         fields = pivot.args.get("fields") or []
         if (
             len(fields) != 1
@@ -868,7 +434,7 @@ class Query:
             word = "an unpivot" if is_unpivot else "a pivot"
             text = f"{word} without the protected user_id among the columns it leaves"
             rows = _lost(rows, CARRY if is_unpivot else GROUP, text)
-        return _renamed(rows, pivot.args.get("alias"))
+        return renamed(rows, pivot.args.get("alias"))
 
     def generated(
         self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
@@ -876,13 +442,13 @@ class Query:
         """Return the rows that a generator makes from a row."""
         if isinstance(node, exp.Anonymous) and node.name.lower() == "range":
             parts = node.expressions
-        elif _is_generator(node):
+        elif is_generator(node):
             parts = [node]
         else:
-            raise NotUnderstood(f"{_text(node)} is no relation and no generator")
+            raise NotUnderstood(f"{text_of(node)} is no relation and no generator")
         for part in parts:
             self.scan(part, scope, ctes)
-        return NOT_FOLLOWED if _is_generator(node) else OPEN
+        return NOT_FOLLOWED if is_generator(node) else OPEN
 
     def join(
         self,
@@ -898,7 +464,7 @@ class Query:
         way    the side that keeps its rows, or a semi or anti join; see `_ways`
         inner  the two sides of each equality in the `where`
         """
-        _known_parts(node)
+        check_parts(node)
         kind, side = (node.kind or "").upper(), (node.side or "").upper()
         if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
             raise NotUnderstood(f"a {kind.lower()} join is not known here")
@@ -913,7 +479,7 @@ class Query:
         if node.args.get("method"):
             shared = self.shared(node, scope, rows)
         left_of = {name: scope.find(exp.column(name)) for name in shared}
-        _add_alias(scope, alias, rows)
+        add_alias(scope, alias, rows)
         scope.keys = left_keys | right_keys
         on = list(conjuncts(node.args.get("on")))
         using = [
@@ -999,7 +565,7 @@ class Query:
             self.scan(part, scope, ctes)
         scope.takes_key = True
         if way == "":
-            _close(scope, equalities(on))
+            settle(scope, equalities(on))
         if way in ("", "SEMI"):
             scope.not_null |= set(_not_null(on))
         if way in ("SEMI", "ANTI"):
@@ -1011,7 +577,7 @@ class Query:
             raise NotUnderstood(
                 f"a {node.args['method'].lower()} join is not known here"
             )
-        left, _ = _all_columns(scope, None)
+        left, _ = all_columns(scope, None)
         if left is None or rows.columns is None:
             raise NotUnderstood("a natural join of columns that are not known")
         shared = [name for name in left if name in rows.columns]
@@ -1109,7 +675,7 @@ class Query:
             if scope.reads:
                 scope.lose(GROUP, "an aggregate without a group by")
             return
-        _known_parts(group)
+        check_parts(group)
         for term in _terms_of(group):
             self.scan(term, scope, ctes)
         if not scope.reads:
@@ -1132,7 +698,7 @@ class Query:
         if keys:
             scope.keys, scope.null_or_keys = keys, {}
         else:
-            text = f"{_text(group).lower()} without the protected user_id"
+            text = f"{text_of(group).lower()} without the protected user_id"
             is_total = any(group.find_all(*SETS.values()))
             scope.lose(
                 GROUP, "a group by with totals over all users" if is_total else text
@@ -1154,7 +720,7 @@ class Query:
             and found[0] is scope
             and found[1][1] == name
         }
-        named = {(_name_of(each), scope.key_of(each)) for each in node.expressions}
+        named = {(name_of(each), scope.key_of(each)) for each in node.expressions}
         return {
             key
             for term in map(exp.Expression.unnest, _terms_of(group))
@@ -1199,7 +765,7 @@ class Query:
         """Return the output that a `group by` names, if the name can be no column's."""
         if any(rows.columns is None for rows in scope.sources.values()):
             return None
-        named = [o for o in node.expressions if _name_of(o) == name]
+        named = [o for o in node.expressions if name_of(o) == name]
         return named[0] if len(named) == 1 else None
 
     def windowed(self, window: exp.Window, node: exp.Select, scope: Scope) -> None:
@@ -1212,7 +778,7 @@ class Query:
         seen: set[str] = set()
         definition: exp.Window | None = window
         while definition is not None:
-            _known_parts(definition)
+            check_parts(definition)
             partition += definition.args.get("partition_by") or []
             name = definition.alias
             if name in seen or (name and name not in named):
@@ -1237,7 +803,7 @@ class Query:
             if names == [""]:
                 # Two columns with names made by Spark stay distinct.
                 names = [f"{FIELD}{number}"]
-            if _is_of_struct(output, scope):
+            if is_of_struct(output, scope):
                 inexact.add(ANY)
             elif output.is_star:
                 inexact |= {
@@ -1245,7 +811,7 @@ class Query:
                 }
             elif names is None:
                 inexact.add(ANY)
-            elif _has_generator(output) or scope.is_inexact(output):
+            elif has_generator(output) or scope.is_inexact(output):
                 inexact |= set(names)
             if names is None:
                 columns = None
@@ -1274,7 +840,7 @@ class Query:
             return replace(made, problem=scope.problem)
         distinct = node.args.get("distinct")
         if distinct:
-            _known_parts(distinct)
+            check_parts(distinct)
             if distinct.expressions:
                 raise NotUnderstood("distinct on is not known here")
         if _is_cut(node):
@@ -1292,14 +858,14 @@ class Query:
         """Return the columns of an output, and the keys among them."""
         star = output.this if isinstance(output, exp.Column) else output
         if isinstance(star, exp.Star):
-            _known_parts(star)
+            check_parts(star)
             alias = output.table.lower() if isinstance(output, exp.Column) else None
-            if _is_of_struct(output, scope):
-                names, keys = None, _fields_of(output, scope)
+            if is_of_struct(output, scope):
+                names, keys = None, fields_of(output, scope)
             elif output.args.get("db") and not scope.find_in_schema(output):
-                raise NotUnderstood(f"{_text(output)} may be of a struct")
+                raise NotUnderstood(f"{text_of(output)} may be of a struct")
             else:
-                names, keys = _all_columns(scope, alias)
+                names, keys = all_columns(scope, alias)
             parts = star.args.get("except_") or []
             if any(column.args.get("table") for column in parts):
                 # `except (a.x)` leaves a further column `x` in place.
@@ -1311,11 +877,11 @@ class Query:
             return left, {key for key in keys if key.split(FIELD)[0] not in inner}
         if isinstance(output, exp.Aliases):
             return [alias.name.lower() for alias in output.aliases], set()
-        if _has_generator(output):
+        if has_generator(output):
             # Spark refuses a single alias for several columns.
-            is_named = isinstance(output, exp.Alias) and _is_generator(output.this)
+            is_named = isinstance(output, exp.Alias) and is_generator(output.this)
             return [output.alias.lower()] if is_named else None, set()
-        name = _name_of(output)
+        name = name_of(output)
         value = output.this if isinstance(output, exp.Alias) else output
         if isinstance(value, exp.Struct):
             parts = [p for p in value.expressions if isinstance(p, exp.PropertyEQ)]
@@ -1338,10 +904,10 @@ class Query:
         """Return an expression's aggregates and windows, without subqueries."""
         aggregates: list[exp.Expression] = []
         windows: list[exp.Window] = []
-        for part in _walk(node):
+        for part in walk(node):
             if isinstance(part, exp.Window):
                 windows.append(part)
-            elif _is_aggregate(part) and not _is_windowed(part):
+            elif is_aggregate(part) and not is_windowed(part):
                 aggregates.append(part)
         return aggregates, windows
 
@@ -1353,8 +919,8 @@ class Query:
         A subquery over protected rows removes the keys. Raises NotUnderstood for an
         unknown part.
         """
-        for part in _walk(node):
-            query = _subquery_of(part)
+        for part in walk(node):
+            query = subquery_of(part)
             if query is not None:
                 if (rows := self.rows(query, ctes, scope)).reads:
                     problem = rows.problem or Problem(CARRY, "")
@@ -1366,37 +932,18 @@ class Query:
                         rows.reads,
                     )
             elif isinstance(part, exp.Query):
-                raise NotUnderstood(f"{_kind(part)} within an expression")
+                raise NotUnderstood(f"{kind_of(part)} within an expression")
             elif isinstance(part, exp.Func):
-                _known_function(part)
-            elif isinstance(part, exp.Column) and HIDDEN & _words_of(part):
+                check_function(part)
+            elif isinstance(part, exp.Column) and HIDDEN & words_of(part):
                 found = scope.find(part)
                 rows = found and found[0].sources[found[1][0]]
                 if not rows or found[1][1] not in (rows.columns or ()):
-                    raise NotUnderstood(f"the hidden column {_text(part)} is not known")
+                    raise NotUnderstood(
+                        f"the hidden column {text_of(part)} is not known"
+                    )
             elif not isinstance(part, (*ROW_EXPRESSIONS, exp.Having, exp.Qualify)):
-                raise NotUnderstood(f"{_kind(part)} is not known here")
-
-
-def _named_anew(outputs: list[exp.Expression]) -> frozenset[str]:
-    """Return the names of outputs that are no columns of the same name."""
-    columns = [
-        output for output in outputs if not isinstance(output.unalias(), exp.Star)
-    ]
-    return frozenset(
-        name
-        for output in columns
-        if (name := _name_of(output))
-        and not (
-            isinstance(output.unalias(), exp.Column)
-            and output.unalias().name.lower() == name
-        )
-    )
-
-
-def _words_of(column: exp.Column) -> set[str]:
-    """Return the parts of a column's name."""
-    return {part.name.lower() for part in column.parts}
+                raise NotUnderstood(f"{kind_of(part)} is not known here")
 
 
 def _paired(
@@ -1415,70 +962,6 @@ def _paired(
 def _one_of(keys: Iterable[Key]) -> set[Key]:
     """Return one of the keys, preferably user_id: in open rows the keys differ."""
     return set(sorted(keys, key=lambda key: (USER not in (key, key[-1]), key))[:1])
-
-
-def _add_alias(scope: Scope, alias: str, rows: Rows) -> None:
-    if alias in scope.sources:
-        raise NotUnderstood(f"{alias} stands twice in a from")
-    scope.sources[alias] = rows
-
-
-def _close(
-    scope: Scope, pairs: Iterable[tuple[exp.Expression, exp.Expression]]
-) -> None:
-    """Make each column a key that equals a key in every row."""
-    pairs, size = list(pairs), -1
-    while scope.keys and size != len(scope.keys):
-        size = len(scope.keys)
-        for left, right in pairs:
-            a, b = scope.ref_of(left), scope.ref_of(right)
-            if a and b and a[0] is b[0] is scope and {a[1], b[1]} & scope.keys:
-                scope.keys |= {a[1], b[1]}
-
-
-def _inexact_of(left: Rows, right: Rows) -> frozenset[str]:
-    """Return the columns of two branches that are inexact in either branch."""
-    if left.columns is None:
-        return left.inexact | right.inexact
-    if right.columns is None:
-        is_any = ANY in right.inexact
-        return left.inexact | frozenset(left.columns if is_any else ())
-    pairs = zip(left.columns, right.columns, strict=False)
-    return frozenset(a for a, b in pairs if left.is_inexact(a) or right.is_inexact(b))
-
-
-def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set[str]]:
-    """Return the columns of a star, and the keys among them."""
-    shown = [a for a in scope.sources if a not in scope.hidden]
-    if alias is not None:
-        if alias not in shown:
-            raise NotUnderstood(f"{alias} is no relation of the from")
-        shown = [alias]
-    merged = [] if alias is not None else list(scope.merged)
-    # Spark puts the columns of a `using` first, also in `alias.*`.
-    names: list[str] | None = None if alias and scope.merged else list(merged)
-    keys = {name for name in merged if scope.merged[name] in scope.keys}
-    for source in shown:
-        columns = scope.sources[source].columns
-        if columns is None:
-            names = None
-        elif names is not None:
-            names += [column for column in columns if column not in merged]
-        keys |= {name for a, name in scope.keys if a == source and name not in merged}
-    return names, keys
-
-
-def _is_of_struct(output: exp.Expression, scope: Scope) -> bool:
-    """Whether an output is the star of a struct: a relation's has priority."""
-    is_star = isinstance(output, exp.Column) and isinstance(output.this, exp.Star)
-    return is_star and scope.struct_of(output) is not None
-
-
-def _fields_of(star: exp.Column, scope: Scope) -> set[str]:
-    """Return the keys among the fields of a struct's star."""
-    found = scope.struct_of(star)
-    pairs = ((alias, *key.split(FIELD)) for alias, key in scope.keys if FIELD in key)
-    return {field for alias, struct, field in pairs if (alias, struct) == found}
 
 
 def _tables(pair: Iterable[exp.Expression]) -> set[str]:
@@ -1561,28 +1044,6 @@ def _names_cte(node: exp.Expression, name: str) -> bool:
     )
 
 
-def _check_commas(joins: list[exp.Join]) -> None:
-    """Raise if a join after a comma may name a relation before the comma.
-
-    Spark reads `a, b join c` as `a cross join (b join c)`.
-    """
-    here: set[str] | None = None
-    for join in joins:
-        name = join.this.alias_or_name.lower()
-        if (join.kind or "").upper() == "CROSS":
-            here = {name}
-            continue
-        if here is None:
-            continue
-        here.add(name)
-        on = join.args.get("on")
-        named = {c.table.lower() for c in on.find_all(exp.Column)} if on else set()
-        is_outer = (join.side or "").upper() in ("RIGHT", "FULL")
-        is_shared = join.args.get("using") or join.args.get("method")
-        if is_outer or is_shared or not here >= named:
-            raise NotUnderstood("a join after a comma: write cross join for the comma")
-
-
 def _check_pivots(node: exp.Select) -> None:
     """Raise unless a pivot applies to the only relation of a `from`.
 
@@ -1609,7 +1070,7 @@ def _check_times(node: exp.Select) -> None:
     times = any(
         isinstance(part, exp.Anonymous) and part.name.lower() in OF_TIMES
         for child in node.iter_expressions()
-        for part in _walk(child)
+        for part in walk(child)
     )
     if times and any(output.is_star for output in node.expressions):
         raise NotUnderstood("a star beside a window of time")
@@ -1654,118 +1115,9 @@ def _terms_of(group: exp.Group) -> Iterator[exp.Expression]:
             yield term
 
 
-def _walk(node: exp.Expression) -> Iterator[exp.Expression]:
-    """Yield the parts of an expression; a subquery's own parts are left out."""
-    yield node
-    if _subquery_of(node) is not None:
-        if isinstance(node, exp.In):
-            yield from _walk(node.this)
-        return
-    if isinstance(node, exp.Query):
-        return
-    for child in node.iter_expressions():
-        yield from _walk(child)
-
-
 def _order_of(window: exp.Window) -> list[exp.Expression]:
     order = window.args.get("order")
     return order.expressions if order else []
-
-
-def _subquery_of(node: exp.Expression) -> exp.Expression | None:
-    """Return the query of a subquery in an expression."""
-    if isinstance(node, exp.In):
-        return node.args.get("query")
-    if isinstance(node, exp.Subquery):
-        return node
-    if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
-        return node.this
-    return None
-
-
-def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
-    """Return the rows with the column names of an alias."""
-    if alias is None:
-        return rows
-    _known_parts(alias)
-    names = tuple(column.name.lower() for column in alias.args.get("columns") or [])
-    if not names:
-        return rows
-    if rows.columns is None or len(rows.columns) != len(names) or rows.is_unordered:
-        if rows.reads:
-            raise NotUnderstood("the columns that an alias renames are not known")
-        is_any = ANY in rows.inexact
-        return Rows(columns=names, inexact=frozenset(names if is_any else ()))
-    pairs = list(zip(names, rows.columns, strict=True))
-    return replace(
-        rows,
-        columns=names,
-        keys=frozenset(
-            new for new, old in pairs if old in rows.keys and names.count(new) == 1
-        ),
-        inexact=frozenset(new for new, old in pairs if rows.is_inexact(old)),
-    )
-
-
-def _name_of(output: exp.Expression) -> str:
-    """Return the name of an output; an empty text if Spark generates the name."""
-    output = output.unnest()
-    # A single cast keeps the column's name; a cast of a cast does not.
-    if isinstance(output, exp.Cast):
-        output = output.this.unnest()
-    if isinstance(output, (exp.Column, exp.Alias)):
-        return output.alias_or_name.lower()
-    return ""
-
-
-def _known_parts(node: exp.Expression) -> None:
-    """Raise NotUnderstood if a part of a query has an unknown argument."""
-    kind = next(kind for kind in PARTS if isinstance(node, kind))
-    for name, value in node.args.items():
-        if value and name not in PARTS[kind]:
-            raise NotUnderstood(f"{name.strip('_')} in {_kind(node)} is not known here")
-
-
-def _known_function(node: exp.Func) -> None:
-    """Raise NotUnderstood if a function is not Spark's own."""
-    known = FUNCTIONS | OF_TIMES
-    if isinstance(node, exp.Anonymous) and node.name.lower() not in known:
-        raise NotUnderstood(f"the function {node.name.lower()} is not known here")
-
-
-def _is_aggregate(node: exp.Expression) -> bool:
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in OF_SEVERAL_ROWS
-    return isinstance(node, (exp.AggFunc, *WINDOW_NODES))
-
-
-def _is_windowed(node: exp.Expression) -> bool:
-    """Whether a window applies to an aggregate."""
-    while isinstance(
-        node.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
-    ):
-        if node.arg_key != "this":
-            return False
-        node = node.parent
-    return isinstance(node.parent, exp.Window) and node.arg_key == "this"
-
-
-def _is_generator(node: exp.Expression) -> bool:
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in GENERATORS
-    return isinstance(node, GENERATOR_NODES)
-
-
-def _has_generator(node: exp.Expression) -> bool:
-    return any(map(_is_generator, node.find_all(exp.Func)))
-
-
-def _kind(node: exp.Expression) -> str:
-    return type(node).__name__.lower()
-
-
-def _text(node: exp.Expression) -> str:
-    return node.sql(dialect=DIALECT, comments=False)
 
 
 def _joined(way: str) -> str:
@@ -1775,166 +1127,9 @@ def _joined(way: str) -> str:
 
 def _no_key(outputs: list[exp.Expression]) -> str:
     for output in outputs:
-        if _name_of(output) == USER:
-            return f"{_text(output)} is not the user_id of the protected dataset"
+        if name_of(output) == USER:
+            return f"{text_of(output)} is not the user_id of the protected dataset"
     return "user_id is not among its columns"
-
-
-def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
-    """Raise unless each function is Spark's own, and the parser knows the aggregates.
-
-    Otherwise an aggregate would go unseen if a version of the parser took it for a
-    function of one row.
-    """
-    known = FUNCTIONS | OF_TIMES
-    named = named_with_columns(nodes)
-    called = [(parts[-1].lower(), len(parts) > 1) for parts in functions_called(tokens)]
-    for word, is_qualified in called:
-        if is_qualified:
-            raise NotUnderstood(f"the function {word} of a schema is not known here")
-        if word not in known and word not in WORDS and word not in named:
-            raise NotUnderstood(f"the function {word} is not known here")
-    functions = [node for node in nodes if isinstance(node, exp.Func)]
-    for function in functions:
-        if function.name.lower() != "range":
-            _known_function(function)
-    spelled = sum(word in OF_SEVERAL_ROWS for word, _ in called)
-    # The `any` of `like any (...)` is no aggregate.
-    spelled -= sum(
-        isinstance(node, exp.Any) and isinstance(node.parent, (exp.Like, exp.ILike))
-        for node in nodes
-    )
-    if spelled != sum(map(_is_aggregate, functions)):
-        raise NotUnderstood("an aggregate is not read as one")
-
-
-def _check_hints(sql: str, tokens: list[Token]) -> None:
-    """Raise unless each hint is known, and ends in Spark at the same place as here."""
-    hints = [token.text for token in tokens if token.token_type is TokenType.HINT]
-    texts = [token.text for token in tokens if token.token_type is TokenType.STRING]
-    if sql.count("/*+") != sum(text.count("/*+") for text in (*hints, *texts)):
-        raise NotUnderstood("a hint stands beside another, or not after its select")
-    for hint in hints:
-        body = hint.removeprefix("/*+").removesuffix("*/").lower()
-        words = re.sub(r"\([^()]*\)", " ", body).replace(",", " ").split()
-        if not re.fullmatch(r"[\w\s.,()]*", body) or not HINTS.issuperset(words):
-            raise NotUnderstood(f"the hint {body.strip()} is not known here")
-
-
-def parse(sql: str) -> exp.Expression:
-    """Parse one query with known functions only, or raise NotUnderstood."""
-    tokens, tree = tokens_and_tree(sql)
-    _check_hints(sql, tokens)
-    for hint in list(tree.find_all(exp.Hint)):
-        # A hint changes the execution, not the result.
-        hint.pop()
-    if not all(cte.alias.isascii() for cte in tree.find_all(exp.CTE)):
-        # Spark folds more letters together than a comparison in lower case does.
-        raise NotUnderstood("a CTE's name has other letters than ASCII")
-    _check_functions(tokens, list(tree.walk()))
-    # The parser takes a comma between relations for a cross join.
-    crossed = sum(token.token_type is TokenType.CROSS for token in tokens)
-    crosses = [j for j in tree.find_all(exp.Join) if (j.kind or "").upper() == "CROSS"]
-    tree.meta[COMMAS] = len(crosses) > crossed
-    return tree
-
-
-def is_of_a_row(sql: str) -> bool:
-    """Whether an expression reads one row only, whatever it calls."""
-    try:
-        tree = parse(f"select {sql} from rows")
-    except NotUnderstood:
-        return False
-    return not any(
-        isinstance(node, (exp.Subquery, exp.Window))
-        or (isinstance(node, exp.Anonymous) and node.name.lower() in OF_TIMES)
-        or (isinstance(node, exp.Query) and node is not tree)
-        or _is_aggregate(node)
-        for node in tree.walk()
-    )
-
-
-def is_upkeep(sql: str) -> bool:
-    """Whether a statement maintains a table and writes no rows."""
-    try:
-        tokens, tree = tokens_and_tree(sql)
-        _check_hints(sql, tokens)
-    except NotUnderstood:
-        return False
-    if isinstance(tree, exp.Set):
-        return bool(SET_FOR_SPEED.fullmatch(sql.strip()))
-    if isinstance(tree, exp.Command):
-        return tree.name.upper() in UPKEEP_COMMANDS
-    if isinstance(tree, exp.Alter):
-        actions = tree.args.get("actions") or []
-        is_of_table = actions and tree.args.get("kind") == "TABLE"
-        return bool(is_of_table) and all(map(_tells, actions))
-    return isinstance(tree, UPKEEP)
-
-
-def _tells(action: exp.Expression) -> bool:
-    """Whether an action of `alter table` says something of rows, and changes none."""
-    given = {name for name, value in action.args.items() if value}
-    if isinstance(action, exp.AlterColumn):
-        is_not_null = given == {"this"} and action.args.get("allow_null") is False
-        return given == {"this", "comment"} or is_not_null
-    if isinstance(action, exp.AddConstraint):
-        # With `rely`, the engine takes a constraint for true, and leaves out steps.
-        return not any(
-            part.args.get("options")
-            or isinstance(part, exp.Query)
-            or (isinstance(part, exp.Func) and not isinstance(part, exp.Connector))
-            for part in action.walk()
-        )
-    return (
-        isinstance(action, exp.AlterSet)
-        and given == {"expressions"}
-        and all(isinstance(each, exp.Properties) for each in action.expressions)
-    )
-
-
-def deletes_from(sql: str, relation: Name) -> bool:
-    """Whether a statement deletes rows of a relation, each by its own columns."""
-    try:
-        tokens, tree = tokens_and_tree(sql)
-        _check_hints(sql, tokens)
-        nodes = list(tree.walk())
-        _check_functions(tokens, nodes)
-    except NotUnderstood:
-        return False
-    given = {name for name, value in tree.args.items() if value}
-    if not isinstance(tree, exp.Delete) or not given <= {"this", "where"}:
-        return False
-    is_own = isinstance(tree.this, exp.Table) and _relation(tree.this) == relation
-    return is_own and not any(
-        isinstance(node, (exp.Query, exp.Window))
-        or (isinstance(node, exp.Table) and node is not tree.this)
-        or (isinstance(node, exp.Column) and HIDDEN & _words_of(node))
-        or _is_aggregate(node)
-        or _is_generator(node)
-        for node in nodes
-    )
-
-
-def relations_of(tree: exp.Expression) -> set[Name]:
-    """Return the relations that a query names with their schema."""
-    return {
-        _relation(table)
-        for table in tree.find_all(exp.Table)
-        if table.db and isinstance(table.this, exp.Identifier)
-    }
-
-
-def _relation(table: exp.Table) -> Name:
-    """Return the schema and the name of a table."""
-    return _schema_and_name(table.catalog, table.db, table.name)
-
-
-def _schema_and_name(catalog: str, schema: str, name: str) -> Name:
-    """Return a schema and a name; the schema includes a catalog that is not Spark's."""
-    is_own = catalog.lower() in ("", "spark_catalog")
-    found = schema if is_own else f"{catalog}.{schema}"
-    return found.lower(), name.lower()
 
 
 def query_rows(sql: str, resolve: Resolve) -> Rows:
@@ -1954,7 +1149,7 @@ def tree_rows(tree: exp.Expression, resolve: Resolve) -> Rows:
             if table.name.lower() not in ctes:
                 raise UnknownRelation(f"{table.name} is no relation of this project")
         elif not isinstance(table.this, (exp.Identifier, exp.Func)):
-            raise UnknownRelation(f"{_text(table)} is no relation of this project")
+            raise UnknownRelation(f"{text_of(table)} is no relation of this project")
     known = {name: resolve(name) for name in relations_of(tree)}
     odd = frozenset().union(*(rows.odd for rows in known.values() if rows))
     odd |= {

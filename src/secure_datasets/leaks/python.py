@@ -10,10 +10,13 @@ from sqlglot import exp
 
 from dbt_secure_spark.hidden_reads import first_that_hides
 from dbt_secure_spark.queries import queries_of_python
-from secure_datasets.leaks.proof import NotUnderstood, tokens_and_tree
 from secure_datasets.leaks.writers import calls_java
 from secure_datasets.sql.functions import CHANCE, CLOCK, SESSION
-from secure_datasets.sql.statements import functions_of_people
+from secure_datasets.sql.statements import (
+    NotUnderstood,
+    functions_of_people,
+    tokens_and_tree,
+)
 
 # Functions of Spark's own that read no relation, though their values change.
 OF_SPARK = CHANCE | CLOCK | SESSION

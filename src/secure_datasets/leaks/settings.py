@@ -11,7 +11,8 @@ from typing import Any
 from dbt.contracts.graph.nodes import ManifestSQLNode
 from sqlglot import exp
 
-from secure_datasets.leaks.proof import USER, is_of_a_row, parse
+from secure_datasets.leaks.proof import USER
+from secure_datasets.leaks.understood import is_of_a_row, parse
 
 NAME_OF_COLUMN = re.compile(r"\w+|`[^`]+`")
 # A partition of Iceberg may be made of a column: `days(day)`, `bucket(16, id)`.

@@ -17,7 +17,7 @@ from jinja2 import nodes
 
 from dbt_secure_spark.macros import PACKAGE as ADAPTER
 from secure_datasets.leaks.audience import PACKAGE
-from secure_datasets.leaks.proof import is_of_a_row
+from secure_datasets.leaks.understood import is_of_a_row
 
 SPINE, LENGTH = "date_spine", "get_intervals_between"
 # The packages with this macro: dbt_utils has a copy of dbt's own.

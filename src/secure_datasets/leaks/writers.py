@@ -10,8 +10,9 @@ from dbt_common.clients.jinja import get_environment
 from jinja2 import TemplateError, nodes
 from sqlglot import exp
 
-from secure_datasets.leaks.proof import NotUnderstood, parse
 from secure_datasets.leaks.texts import ASKS_FOR_RELATIONS, OF_TEXTS
+from secure_datasets.leaks.understood import parse
+from secure_datasets.sql.statements import NotUnderstood
 
 # The macros that run a text, and the names that lead to any macro or run any template.
 RUNS_A_QUERY = "run_query"

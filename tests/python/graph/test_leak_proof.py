@@ -15,7 +15,8 @@ from random_models import COLUMNS, PROTECTED, SCHEMA, judged
 
 from secure_datasets.leaks import detector
 from secure_datasets.leaks.detector import Detector, Model, Protected
-from secure_datasets.leaks.proof import UNPROVEN, deletes_from, is_upkeep
+from secure_datasets.leaks.proof import UNPROVEN
+from secure_datasets.leaks.understood import deletes_from, is_upkeep
 from secure_datasets.sql.functions import AGGREGATES, GENERATORS, WINDOW_FUNCTIONS
 from secure_datasets.sql.scalar_functions import SCALARS
 

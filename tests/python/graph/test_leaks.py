@@ -25,9 +25,10 @@ from secure_datasets.leaks import spines
 from secure_datasets.leaks.audience import ADMINISTRATORS
 from secure_datasets.leaks.graph import Graph, _is_rendered
 from secure_datasets.leaks.graph import _relation as graph_relation
-from secure_datasets.leaks.proof import CARRY, GROUP, OWN, UNPROVEN, NotUnderstood
+from secure_datasets.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
 from secure_datasets.leaks.python import over_relations, what_python_writes_by
 from secure_datasets.leaks.texts import Texts
+from secure_datasets.sql.statements import NotUnderstood
 
 SCHEMA = "small_leaks"
 CONFIG = """\
