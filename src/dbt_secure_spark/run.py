@@ -152,6 +152,7 @@ class Run:
         self.functions: dict[str, list[str] | None] = {}
         # The engine's versions and settings; None until they are needed.
         self.engine: list[Any] | None = None
+        self.day: int | None = None
         # The results of `reads_another`, by a view's name and definition.
         self.judged: dict[tuple[str, str], bool] = {}
         self.state = StateFile(self)

@@ -71,6 +71,12 @@ OF_THE_MOMENT |= {"unix_timestamp", "tablesample", "_metadata"}
 OF_PYTHON = OF_THE_MOMENT | {"randomsplit", "sample", "sampleby", "hash", "utcnow"}
 OF_PYTHON |= {"catalog", "conf", "inputfiles", *LIBRARIES}
 OF_PYTHON |= {"topandas", "applyinpandas", "mapinpandas", "pandas_api", "pandas_udf"}
+# In a query, the clock's day in UTC, as whole days since 1970.
+DAY_OF_CLOCK = (
+    "(unix_micros(current_timestamp()) - pmod(unix_micros(current_timestamp()),"
+    " 86400000000)) div 86400000000"
+)
+READS_THE_DAY = re.compile(re.escape(DAY_OF_CLOCK).replace(r"\ ", r"\s+"))
 PARTITIONS = "# Partition Information"
 # A write in place keeps a file's name, but changes its time or size.
 FILE = (
@@ -125,6 +131,7 @@ def made_of(
     if files is None:
         return None
     raw, parents = begun["raw"], None
+    timeless = code if is_python(node) else READS_THE_DAY.sub("0", code)
     unknown, versions = run_of(adapter).reads_of_its_own(graph, node, code)
     if unknown or versions:
         why = (
@@ -134,7 +141,7 @@ def made_of(
         why = "not all rows of a raw table are read"
     elif is_prepared(node):
         why = "it has a sql_header or a pre_hook"
-    elif may_vary(adapter, node, code):
+    elif may_vary(adapter, node, timeless):
         why = (
             "its text may give other rows each time: it reads the clock, uses chance,"
             " a library, or a function that is not Spark's own"
@@ -157,6 +164,8 @@ def made_of(
         "python": [sys.version, time.tzname] if is_python(node) else None,
         "folders": begun["folders"],
     }
+    if timeless != code:
+        parts["day"] = day_of(adapter)
     return MadeOf(_digest(parts), files, tuple(raw))
 
 
@@ -321,6 +330,18 @@ def engine_of(adapter: SparkAdapter) -> list[Any]:
     return run.engine
 
 
+def day_of(adapter: SparkAdapter) -> int:
+    """Return the day of Spark's clock in UTC, in days since 1970, once a run.
+
+    A query that reads the day later may find the next one, and is then made anew once
+    more.
+    """
+    run = run_of(adapter)
+    if run.day is None:
+        run.day = int(rows_of(adapter, f"select {DAY_OF_CLOCK}")[0][0])
+    return run.day
+
+
 def files_of_sources(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
 ) -> dict[str, RawFiles] | None:
@@ -429,21 +450,23 @@ def version_to_keep(
 ) -> str | None:
     """Return the published version, if the next one would be the same; None if not.
 
-    `begun` has the inputs of the next version (`made_of`), its view's definition in the
-    metastore, and how the view would show it (`in_time` or `folders`).
+    `begun` has the inputs of the next version (`made_of`), and how its view would show
+    it (`in_time` or `folders`).
     """
-    version = run_of(adapter).published.version_of(relation_of(node))
+    published = run_of(adapter).published
+    version = published.version_of(relation_of(node))
     of_next, shape = begun["made_of"], begun["in_time"] or begun["folders"]
     if of_next is None or version is None:
         return None
-    noted = MADE_OF.search(run_of(adapter).published.versions.get(version, ""))
+    noted = MADE_OF.search(published.versions.get(version, ""))
     if noted is None or noted["digest"] != of_next.digest:
         return None
     if not is_whole(adapter, version, noted["rows"]):
         return None
-    # A view that somebody has put in its place is replaced, too.
+    # A view that somebody had put in its place before the run is replaced, too.
     query = shape.published_rows(version) if shape else f"select * from {version}"
-    told = fields_of(begun["definition"] or "").get("View Text", "")
+    definition = published.definitions.get(relation_of(node))
+    told = fields_of(definition or "").get("View Text", "")
     text = without_its_catalog(adapter, told)
     is_shown = text.strip().lower() == query.lower()
     if not is_shown or not names_snapshots(adapter, told):

@@ -30,6 +30,7 @@ STATEMENTS = {
     "refresh": r"refresh table (\S+)",
     "describe_function": r"describe function extended (.+)",
     "engine": r"select version\(\), current_timezone\(\)",
+    "day_of_clock": r"select \(unix_micros\(current_timestamp\(\)\).*",
     "all_settings": r"set",
     "read_contents": r"select '\S+' as version, count\(\*\) as row_count, .*",
     "describe_query": r"describe query\n.*",
@@ -78,6 +79,8 @@ class RememberedMetastore:
         # The version of Spark, and the zone.
         self.spark = ("4.0.0", "UTC")
         self.version = "1.0.0"
+        # The day of the clock, in days since 1970.
+        self.day = 20_000
         # Views whose new query the catalog accepts and ignores.
         self.unmoved: set[tuple[str, str]] = set()
         # The snapshot that each version was written as; None of a version without it.
@@ -189,6 +192,9 @@ class RememberedMetastore:
 
     def engine(self):
         return [self.spark]
+
+    def day_of_clock(self):
+        return [(self.day,)]
 
     def product_version(self):
         return self.version

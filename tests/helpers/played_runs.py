@@ -157,7 +157,6 @@ class PlayedRuns:
         code = node["raw_code"] if unchanged.is_python(node) else None
         code = code or "select * from " + ", ".join(self.read_by(node))
         begun = {"raw": raw, "folders": None, "in_time": None}
-        begun["definition"] = switching.definition_of(metastore, relation)
         made_of = unchanged.made_of(metastore, self.graph, node, code, begun, files)
         kept = unchanged.version_to_keep(metastore, node, begun | {"made_of": made_of})
         self.load(*self.replaced_before.pop(node["unique_id"], ()))

@@ -13,6 +13,7 @@ import pytest
 from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
+from rendering import Macros
 from small_project import plain_project
 
 from dbt_secure_spark import unchanged, versions
@@ -190,6 +191,25 @@ def test_whatever_decides_the_rows_decides_whether_a_version_stays(edit):
     assert world.made_of() == before is not None
     EDITS[edit](world)
     assert world.made_of() not in (before, None)
+
+
+def test_what_reads_the_day_alone_of_the_clock_stays_until_the_day_ends():
+    world = World()
+    # As in a model, where a line ends within it.
+    day = unchanged.DAY_OF_CLOCK.replace(" div", "\n            div")
+    world.code = CODE + f" where raw.id < {day}"
+    before = world.made_of()
+    assert world.made_of() == before is not None
+    world.metastore.day += 1
+    assert world.made_of() not in (before, None)
+    for clock in ("current_timestamp()", "unix_micros(current_timestamp())", "now()"):
+        world.code = CODE + f" where raw.id < {day} and raw.id < {clock}"
+        assert world.made_of() is None, clock
+
+
+def test_the_day_is_the_one_that_the_product_writes():
+    written = Macros().utc_day("current_timestamp()")
+    assert "current_timestamp" not in unchanged.READS_THE_DAY.sub("0", written)
 
 
 def test_sources_of_two_projects_by_one_name_may_not_trade_their_rows():

@@ -7,7 +7,7 @@
     Returns   the argument of publish_rows():
               version     the table to write
               relation    the relation
-              definition  the metastore's description of the relation
+              definition  the metastore's description of the relation, unless its version stays
               to_keep     the number of versions that stay
               raw         the state of the raw tables
               folders     the folders of the version; none for one
@@ -33,7 +33,7 @@
         'relation': target_relation,
         'version': version_relation(this),
         'to_keep': versions_to_keep(),
-        'definition': adapter.definition_of(target_relation),
+        'definition': none,
         'raw': adapter.read_raw_tables(graph, model, none if should_full_refresh() else raw_files),
         'folders': none,
         'files': none,
@@ -50,6 +50,9 @@
         {%- if not begun.kept -%}
             {%- do begun.update(files=adapter.files_for(model)) -%}
         {%- endif -%}
+    {%- endif -%}
+    {%- if not begun.kept -%}
+        {%- do begun.update(definition=adapter.definition_of(target_relation)) -%}
     {%- endif -%}
     {{ return(begun) }}
 {% endmacro %}
