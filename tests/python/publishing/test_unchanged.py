@@ -208,7 +208,7 @@ def test_what_reads_the_day_alone_of_the_clock_stays_until_the_day_ends():
 
 
 def test_the_day_is_the_one_that_the_product_writes():
-    written = Macros().utc_day("current_timestamp()")
+    written = Macros("").utc_day("current_timestamp()")
     assert "current_timestamp" not in unchanged.READS_THE_DAY.sub("0", written)
 
 
