@@ -210,7 +210,8 @@ def versions_of_parents(
 ) -> list[str] | None:
     """Return the versions that a node reads; None if it reads anything else.
 
-    A parent that the query does not name does not count: it may have been queried for
+    For a view that shows versions alone, the result has its text. A parent that the
+    query does not name does not count: it may have been queried for
     values that the query contains. A Python model reads all its parents by ref() and
     source().
     """
@@ -231,6 +232,12 @@ def versions_of_parents(
         if not is_python(node) and name not in read:
             continue
         read.discard(relation_of(parent))
+        if kind == "view" and not run.deferred(parent):
+            text = run.text_of(relation_of(parent))
+            if text is None or not is_fixed(adapter, parent["name"], text):
+                return None
+            found.append(text)
+            continue
         version = run.published.version_of(relation_of(parent))
         if kind not in STORED or version is None or run.deferred(parent):
             return None
@@ -276,16 +283,29 @@ def may_vary(adapter: SparkAdapter, node: dict[str, Any], code: str) -> bool:
         words = words_of_python(node["raw_code"])
         if OF_PYTHON & words or any(map(is_clock, words)):
             return True
-    for query in queries:
-        words, texts = words_and_texts(node["name"], query)
-        called = functions_of_people(node["name"], query)
-        if (
-            OF_THE_MOMENT & words
-            or any(map(is_clock, texts))
-            or any(may_be_of_people(adapter, *each) for each in called.items())
-        ):
-            return True
-    return False
+    return any(_may_vary(adapter, node["name"], query) for query in queries)
+
+
+def _may_vary(adapter: SparkAdapter, name: str, query: str) -> bool:
+    words, texts = words_and_texts(name, query)
+    called = functions_of_people(name, query)
+    return (
+        bool(OF_THE_MOMENT & words)
+        or any(map(is_clock, texts))
+        or any(may_be_of_people(adapter, *each) for each in called.items())
+    )
+
+
+def is_fixed(adapter: SparkAdapter, name: str, query: str) -> bool:
+    """Return whether a query reads versions alone, and the same rows each time."""
+    try:
+        read = set(relations_read(name, query))
+        return read <= set(named_versions(query)) and not _may_vary(
+            adapter, name, query
+        )
+    except CompilationError as why:
+        logger.debug(str(why))
+        return False
 
 
 def words_of_python(code: str) -> set[str]:

@@ -193,6 +193,33 @@ def test_whatever_decides_the_rows_decides_whether_a_version_stays(edit):
     assert world.made_of() not in (before, None)
 
 
+def test_a_view_over_versions_alone_is_a_parent_by_its_text():
+    world = World()
+    named = {"name": "known", "unique_id": "known", "resource_type": "model"}
+    place = {"schema": SCHEMA, "alias": "known", "relation_name": f"{SCHEMA}.known"}
+    known = named | place | {"language": "sql", "depends_on": {"nodes": []}}
+    world.graph["nodes"]["known"] = known | {"config": {"materialized": "view"}}
+    world.node["depends_on"]["nodes"].append("known")
+    world.code = CODE + f" inner join {SCHEMA}.known as known on true"
+
+    def shown(text: str) -> str | None:
+        world.metastore.texts[SCHEMA, "known"] = text
+        return world.made_of()
+
+    before = shown(f"select * from {VERSION} where code = 'a'")
+    assert shown(f"select * from {VERSION} where code = 'a'") == before is not None
+    assert shown(f"select * from {NEWER} where code = 'a'") not in (before, None)
+    assert shown(f"select * from {VERSION} where code = 'b'") not in (before, None)
+    for text in (
+        f"select * from {SCHEMA}.codes",
+        f"select * from {VERSION} inner join {RAW}.rows on true",
+        f"select * from {VERSION} where seen < current_date()",
+        f"select * from {VERSION} where cleared(code)",
+        f"select * from {VERSION} where",
+    ):
+        assert shown(text) is None, text
+
+
 def test_what_reads_the_day_alone_of_the_clock_stays_until_the_day_ends():
     world = World()
     # As in a model, where a line ends within it.
