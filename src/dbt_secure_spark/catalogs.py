@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
@@ -126,11 +127,19 @@ def without_its_catalog(adapter: SparkAdapter, text: str) -> str:
 
 def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
     """Return a view's query in the metastore; None if the relation is no view."""
-    # Backwards: the columns come first, and a column may have this name.
-    for row in reversed(rows_of(adapter, f"describe extended {view}")):
-        if row[0] == "View Text":
-            return without_its_catalog(adapter, row[1])
-    return None
+    _, text = columns_and_text(adapter, view)
+    return text and without_its_catalog(adapter, text)
+
+
+def columns_and_text(
+    adapter: SparkAdapter, view: str
+) -> tuple[list[tuple[str, str]], str | None]:
+    """Return a relation's columns with their types, and a view's text as it is."""
+    told = rows_of(adapter, f"describe extended {view}")
+    columns = [(row[0], row[1]) for row in takewhile(lambda row: row[1], told)]
+    # Backwards: a column may have this name.
+    texts = (row[1] for row in reversed(told) if row[0] == "View Text")
+    return columns, next(texts, None)
 
 
 # The snapshots of versions in Iceberg

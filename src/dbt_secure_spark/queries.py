@@ -749,15 +749,20 @@ def shows_rows_of_nobody(sql: str | None) -> bool | None:
 
 
 def words_and_texts(node_name: str, sql: str) -> tuple[set[str], set[str]]:
-    """Return the words of a query, in lower case, and its texts, without comments."""
+    """Return the words of a query, in lower case, and its texts, without comments.
+
+    Adjacent texts are one text.
+    """
     from sqlglot.tokens import TokenType
 
     with _told(node_name):
         tokens, _ = _tokens_and_tree(sql)
     found: tuple[set[str], set[str]] = (set(), set())
+    before = ""
     for token in tokens:
         is_text = token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
-        found[is_text].add(token.text if is_text else token.text.lower())
+        before = before + token.text if is_text else ""
+        found[is_text].add(before if is_text else token.text.lower())
     return found
 
 

@@ -152,7 +152,8 @@ class Run:
         self.functions: dict[str, list[str] | None] = {}
         # The engine's versions and settings; None until they are needed.
         self.engine: list[Any] | None = None
-        self.day: int | None = None
+        # The texts of views whose versions stay.
+        self.kept: dict[str, str] = {}
         # The results of `reads_another`, by a view's name and definition.
         self.judged: dict[tuple[str, str], bool] = {}
         self.state = StateFile(self)
@@ -355,7 +356,7 @@ class Run:
         }
         self.load_definitions()
         told = self.published.definitions
-        refuse_what_was_not_switched(self.switched, told)
+        refuse_what_was_not_switched(self.kept | self.switched, told)
         if graph is not None:
             text_of = partial(without_its_catalog, self.adapter)
             self.state.end(nodes_of(graph), self.documents, text_of)

@@ -23,6 +23,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_secure_spark.catalogs import (
+    columns_and_text,
     has_its_snapshot,
     names_snapshots,
     rows_with_snapshot,
@@ -77,6 +78,8 @@ DAY_OF_CLOCK = (
     " 86400000000)) div 86400000000"
 )
 READS_THE_DAY = re.compile(re.escape(DAY_OF_CLOCK).replace(r"\ ", r"\s+"))
+# In parentheses, so that what stands before is still called; a comment ends before it.
+A_DAY = "(0)\n"
 PARTITIONS = "# Partition Information"
 # A write in place keeps a file's name, but changes its time or size.
 FILE = (
@@ -99,18 +102,27 @@ class RawFiles(NamedTuple):
     newest: int
 
 
+class ViewShown(NamedTuple):
+    """A view, its columns with their types, and its text in the metastore."""
+
+    view: str
+    columns: tuple[tuple[str, str], ...]
+    text: str | None
+
+
 @dataclass(frozen=True)
 class MadeOf:
     """The inputs of a new version.
 
     `digest` covers all inputs of its rows. `files` holds the state of each raw table's
     files, by relation; `raw` holds each raw table's reading, in the order of
-    `sources_of`.
+    `sources_of`; `views` holds what its parents that are views show.
     """
 
     digest: str
     files: dict[str, RawFiles]
     raw: tuple[RawRead, ...] = ()
+    views: tuple[ViewShown, ...] = ()
 
 
 def made_of(
@@ -131,7 +143,7 @@ def made_of(
     if files is None:
         return None
     raw, parents = begun["raw"], None
-    timeless = code if is_python(node) else READS_THE_DAY.sub("0", code)
+    timeless = code if is_python(node) else READS_THE_DAY.sub(A_DAY, code)
     unknown, versions = run_of(adapter).reads_of_its_own(graph, node, code)
     if unknown or versions:
         why = (
@@ -166,7 +178,8 @@ def made_of(
     }
     if timeless != code:
         parts["day"] = day_of(adapter)
-    return MadeOf(_digest(parts), files, tuple(raw))
+    views = tuple(each for each in parents if isinstance(each, ViewShown))
+    return MadeOf(_digest(parts), files, tuple(raw), views)
 
 
 def read_raw_tables(
@@ -207,10 +220,10 @@ def readings_by_files(
 
 def versions_of_parents(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], code: str
-) -> list[str] | None:
+) -> list[str | ViewShown] | None:
     """Return the versions that a node reads; None if it reads anything else.
 
-    For a view that shows versions alone, the result has its text. A parent that the
+    A view that shows versions alone is in the result as it is now. A parent that the
     query does not name does not count: it may have been queried for
     values that the query contains. A Python model reads all its parents by ref() and
     source().
@@ -233,10 +246,10 @@ def versions_of_parents(
             continue
         read.discard(relation_of(parent))
         if kind == "view" and not run.deferred(parent):
-            text = run.text_of(relation_of(parent))
-            if text is None or not is_fixed(adapter, parent["name"], text):
+            view = shown_by(adapter, relation_of(parent))
+            if not is_fixed(adapter, view):
                 return None
-            found.append(text)
+            found.append(view)
             continue
         version = run.published.version_of(relation_of(parent))
         if kind not in STORED or version is None or run.deferred(parent):
@@ -251,7 +264,13 @@ def versions_of_parents(
         if not (is_by_itself or is_of_this_run or shows(adapter, parent, version)):
             return None
         found.append(version)
-    return sorted(found) if not read else None
+    return sorted(found, key=str) if not read else None
+
+
+def shown_by(adapter: SparkAdapter, view: str) -> ViewShown:
+    """Return what a view shows now, unlike `text_of` of the run."""
+    columns, text = columns_and_text(adapter, view)
+    return ViewShown(view, tuple(columns), text)
 
 
 def is_by_the_time(adapter: SparkAdapter, node: dict[str, Any]) -> bool:
@@ -296,13 +315,16 @@ def _may_vary(adapter: SparkAdapter, name: str, query: str) -> bool:
     )
 
 
-def is_fixed(adapter: SparkAdapter, name: str, query: str) -> bool:
-    """Return whether a query reads versions alone, and the same rows each time."""
+def is_fixed(adapter: SparkAdapter, view: ViewShown) -> bool:
+    """Return whether a view reads versions alone, and the same rows each time."""
+    if view.text is None or not names_snapshots(adapter, view.text):
+        return False
+    text = without_its_catalog(adapter, view.text)
     try:
-        read = set(relations_read(name, query))
-        return read <= set(named_versions(query)) and not _may_vary(
-            adapter, name, query
+        is_of_versions = set(relations_read(view.view, text)) <= set(
+            named_versions(text)
         )
+        return is_of_versions and not _may_vary(adapter, view.view, text)
     except CompilationError as why:
         logger.debug(str(why))
         return False
@@ -351,15 +373,12 @@ def engine_of(adapter: SparkAdapter) -> list[Any]:
 
 
 def day_of(adapter: SparkAdapter) -> int:
-    """Return the day of Spark's clock in UTC, in days since 1970, once a run.
+    """Return the day of Spark's clock in UTC, in days since 1970.
 
     A query that reads the day later may find the next one, and is then made anew once
     more.
     """
-    run = run_of(adapter)
-    if run.day is None:
-        run.day = int(rows_of(adapter, f"select {DAY_OF_CLOCK}")[0][0])
-    return run.day
+    return int(rows_of(adapter, f"select {DAY_OF_CLOCK}")[0][0])
 
 
 def files_of_sources(
@@ -491,8 +510,9 @@ def version_to_keep(
     is_shown = text.strip().lower() == query.lower()
     if not is_shown or not names_snapshots(adapter, told):
         return None
-    # For the nodes that read it.
+    # For the nodes that read it, and for the end of the run.
     run_of(adapter).texts[relation_of(node)] = text
+    run_of(adapter).kept[relation_of(node)] = told
     return version
 
 
@@ -521,12 +541,14 @@ def note_made_of(
     version: str,
     made: MadeOf | None,
 ) -> None:
-    """Note a version's inputs, if no raw table was written to meanwhile.
+    """Note a version's inputs, if no raw table was written to meanwhile, and no view.
 
     Files that were new when the run began are not noted: the next run reads their
     contents.
     """
     if made is None or files_of_sources(adapter, graph, node) != made.files:
+        return
+    if any(shown_by(adapter, each.view) != each for each in made.views):
         return
     settled = began(run_of(adapter).name) - SETTLED
     sources = sources_of(graph, node).values()

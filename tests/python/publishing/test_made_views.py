@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -204,6 +205,21 @@ def test_a_view_that_stays_where_it_was_is_an_error_and_nothing_is_dropped(state
     switch(metastore, READS.format(third))
     hooks.end_run(metastore)
     assert [name for _, name in metastore.relations] == ["a", third.split(".")[1]]
+
+
+@pytest.mark.parametrize("text", [READS.format(OLD), "select 1", None])
+def test_a_view_whose_version_stays_is_read_back_too(text):
+    metastore = a_metastore()
+    begin(metastore)
+    metastore.dbt_run.kept["s.a"] = READS.format(OLD)
+    # Somebody replaces or drops it while the run goes on.
+    if text is None:
+        del metastore.relations["s", "a"]
+    metastore.texts["s", "a"] = text
+    is_shown = text == READS.format(OLD)
+    with nullcontext() if is_shown else pytest.raises(DbtRuntimeError, match=r"s\.a"):
+        hooks.end_run(metastore)
+    assert tuple(OLD.split(".")) in metastore.relations
 
 
 def test_the_lock_is_held_while_views_are_read_back():
