@@ -165,26 +165,26 @@ def has_its_snapshot(adapter: SparkAdapter, version: str) -> bool:
 
 def names_snapshots(adapter: SparkAdapter, text: str) -> bool:
     """Return whether a view's text names a snapshot of each version that it reads."""
-    named = named_versions(text)
     return versions_catalog(adapter) is None or (
-        sorted(named) == versions_with_snapshots(text)
+        sorted(named_versions(text)) == versions_with_snapshots(text)
     )
 
 
 def first_snapshot(version: str) -> str:
-    """Return SQL for the snapshot that a version was written as; null if it is gone.
+    """Return SQL for the snapshot that a version was written as; null if unknown.
 
-    A later one was written by somebody else. It has a parent, unless it replaced the
-    whole table.
+    A version is written in one commit, which has no parent. Nor has the commit of
+    somebody who replaced the table, or had one in its place: which came first can't be
+    told by clocks.
     """
     return (
-        f"select min_by(snapshot_id, committed_at) from {version}.snapshots"
-        " where parent_id is null"
+        "select case when count(*) = 1 then max(snapshot_id) end"
+        f" from {version}.snapshots where parent_id is null"
     )
 
 
 def rows_with_snapshot(adapter: SparkAdapter, version: str) -> int:
-    """Return the number of rows of a version, and remember its snapshot.
+    """Return the number of rows in a version's table, and remember its snapshot.
 
     Whoever counts the rows makes or reads a view, which names the snapshot.
     """
@@ -198,8 +198,10 @@ def rows_with_snapshot(adapter: SparkAdapter, version: str) -> int:
 
 def _note(adapter: SparkAdapter, version: str, snapshot: Any) -> None:
     """Remember the result of `first_snapshot`."""
+    known, name = _known_snapshots(adapter), str(version).lower()
+    known.pop(name, None)
     if snapshot is not None:
-        _known_snapshots(adapter)[str(version).lower()] = int(snapshot)
+        known[name] = int(snapshot)
 
 
 def _known_snapshots(adapter: SparkAdapter) -> dict[str, int]:

@@ -174,8 +174,10 @@ def without_snapshots(sql: str, snapshots: Mapping[str, int]) -> str:
 
 
 def versions_with_snapshots(sql: str) -> list[str]:
-    """Return the versions that a query reads as of a snapshot."""
-    return sorted({version for version, _, found in _snapshots(sql) if found})
+    """Return the versions that a query reads as of a snapshot, wherever it does."""
+    found = [(version, is_pinned) for version, _, is_pinned in _snapshots(sql)]
+    pinned = {version for version, is_pinned in found if is_pinned}
+    return sorted(pinned - {version for version, is_pinned in found if not is_pinned})
 
 
 def _snapshots(sql: str) -> Iterator[tuple[str, int, re.Match[str] | None]]:

@@ -6,7 +6,7 @@ import hashlib
 import re
 import zlib
 from datetime import datetime
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
 from dbt.adapters.spark import SparkAdapter
@@ -289,10 +289,11 @@ def raw_rows_as_of(
     Raises CompilationError if it keeps no snapshot of that moment, or one whose columns
     differ from the columns that the feed declares.
     """
-    if not _keeps_snapshots(adapter, relation):
+    current = _current_snapshot(adapter, relation)
+    if current is None:
         return None
     moment = read_as_of(as_of)
-    history = _history(adapter, relation)
+    history = _history(adapter, relation, current)
     found = _until(name, relation, history, moment)[-1].snapshot
     past = f"{relation} version as of {found}"
     if differ := _differences(adapter, relation, past):
@@ -312,10 +313,12 @@ def raw_snapshots(
 
     as_of  the moment of the last; None for now
     """
-    if not _keeps_snapshots(adapter, relation):
+    current = _current_snapshot(adapter, relation)
+    if current is None:
         return None
     moment = datetime.max if as_of is None else read_as_of(as_of)
-    until = _until(name, relation, _history(adapter, relation), moment)
+    history = _history(adapter, relation, current)
+    until = _until(name, relation, history, moment)
     now_read = rows_of(adapter, f"describe query select * from {relation}")
     columns = [quoted([row[0]]) for row in now_read]
     found: dict[int, dict[str, Any]] = {}
@@ -342,25 +345,37 @@ class _Current(NamedTuple):
     since: int
 
 
-def _keeps_snapshots(adapter: SparkAdapter, relation: Any) -> bool:
-    """Return whether a table has snapshots, as the session now sees it."""
+def _current_snapshot(adapter: SparkAdapter, relation: Any) -> int | None:
+    """Return a table's snapshot, as the session now sees it; None without snapshots."""
     # A session that has read the table before caches its snapshots.
     adapter.execute(f"refresh table {relation}")
     told = rows_of(adapter, f"describe table extended {relation}")
-    told_of_it = {row[0]: row[1] for row in told}
-    return snapshot_of(adapter, relation, told_of_it) is not None
+    found = snapshot_of(adapter, relation, {row[0]: row[1] for row in told})
+    return found and found.id
 
 
-def _history(adapter: SparkAdapter, relation: Any) -> list[_Current]:
-    """Return which snapshot was a table's current one, from when on, in order."""
-    rows = rows_of(
+def _history(adapter: SparkAdapter, relation: Any, current: int) -> list[_Current]:
+    """Return which snapshot was a table's current one, from when on, in order.
+
+    The table's log has the order. Its times come from the writers' clocks: a commit may
+    bear an earlier one than the commit before, and then counts from that one's on.
+    Raises CompilationError if the log does not end at `current`.
+    """
+    log = rows_of(
         adapter,
-        "select kept.snapshot_id, unix_micros(history.made_current_at)"
-        f" from {relation}.history as history left join {relation}.snapshots as kept"
-        " on history.snapshot_id = kept.snapshot_id"
-        " order by history.made_current_at",
+        f"select snapshot_id, unix_micros(made_current_at) from {relation}.history",
     )
-    return [_Current(row[0] and int(row[0]), int(row[1])) for row in rows]
+    if not log or int(log[-1][0]) != current:
+        raise CompilationError(
+            f"{relation} was written while its history was read: ask again."
+        )
+    there = rows_of(adapter, f"select snapshot_id from {relation}.snapshots")
+    kept = {int(row[0]) for row in there}
+    since = accumulate((int(row[1]) for row in log), max)
+    return [
+        _Current(snapshot if snapshot in kept else None, at)
+        for (snapshot, at) in zip((int(row[0]) for row in log), since, strict=True)
+    ]
 
 
 def _until(

@@ -41,7 +41,7 @@ STATEMENTS = {
     "ask_for": r"set (\S+)",
     "alter_query": r"alter view (\S+)\.(\S+) as\s+(.*)",
     "replace_view": r"create or replace view (\S+)\.(\S+) as\s+(.*)",
-    "show_snapshots": r"(select '\S+' as version, \(select min_by.*)",
+    "show_snapshots": r"(select '\S+' as version, \(select case.*)",
     "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
 }
 PROPERTY = re.compile(r"'(\w+)' = '([^']*)'")

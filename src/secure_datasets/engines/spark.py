@@ -162,8 +162,14 @@ class OtherCatalogs(Spark):
     THEN = "__then"
 
     def __init__(self, project: Project | None, as_of: str, told: Told) -> None:
-        """Take the moment of tables that hold the present, and who tells of copies."""
+        """Take the moment of tables that hold the present, and who tells of copies.
+
+        Raises NoSession if Spark does not write on this machine.
+        """
         super().__init__(project)
+        master = str(self.settings.get("spark.master", "local[*]"))
+        if "spark.remote" in self.settings or not master.startswith("local"):
+            raise NoSession("Spark works on other machines: this one gets no files")
         self.moment, self.told = as_of, told
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         # What is read under the name of a past table.
@@ -179,8 +185,20 @@ class OtherCatalogs(Spark):
             for row in self.ask(f"describe query select * from {source}")
         }
         folder = Path(self._folder.name) / name
-        self.session.sql(f"select * from {source}").write.parquet(str(folder))
-        return Files([folder / "*.parquet"], columns)
+        self._copy(f"select * from {source}", folder)
+        files = sorted(folder.glob("*.parquet"))
+        if not files:
+            raise NotRead(f"Spark has written no copy of {name} on this machine")
+        return Files(files, columns)
+
+    def _copy(self, query: str, folder: Path) -> None:
+        """Write the rows of a query into a folder, at least one file."""
+        from pyspark.errors import PySparkException
+
+        try:
+            self.session.sql(query).write.parquet(folder.as_uri())
+        except PySparkException as why:
+            raise NotRead(str(why).partition("\n")[0]) from None
 
     def as_of(self, table: str, relation: str) -> str | None:
         """Return the name of a raw table as it was then; None if it keeps no past."""

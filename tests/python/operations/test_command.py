@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
@@ -22,9 +23,9 @@ from published_worlds import RUN, PublishedWorld
 from secure_datasets import cli
 from secure_datasets.cli import NO, UNASKED, YES, main
 from secure_datasets.engines import memory, translation
-from secure_datasets.engines.duckdb import View
+from secure_datasets.engines.duckdb import NotRead, View
 from secure_datasets.engines.published import SHAPE_OF_DOCUMENT
-from secure_datasets.engines.spark import OtherCatalogs
+from secure_datasets.engines.spark import NoSession, OtherCatalogs
 from secure_datasets.project import NoProject, find
 from secure_datasets.questions import lookups, names
 from secure_datasets.questions.configs import ADDED
@@ -979,7 +980,13 @@ def test_Q6_what_holds_the_present_elsewhere_is_read_as_of_the_moment(monkeypatc
     asked, read = [], []
     found = OtherCatalogs(project, DAY, lambda _: None)
     monkeypatch.setattr(found, "ask", lambda query: read.append(query) or [])
+
+    def write(folder: str) -> None:
+        Path(folder.removeprefix("file://")).mkdir()
+        (Path(folder.removeprefix("file://")) / "part-0.parquet").touch()
+
     found.session = MagicMock()
+    found.session.sql.return_value.write.parquet = write
 
     def past(adapter, table, relation, moment):
         asked.append((table, relation, moment))
@@ -996,6 +1003,19 @@ def test_Q6_what_holds_the_present_elsewhere_is_read_as_of_the_moment(monkeypatc
         assert found.relation(name) is None
         assert found.as_of("users", name) is None
     assert len(asked) == 2 and len(read) == 1
+    # Workers with disks of their own leave nothing here.
+    found.session.sql.return_value.write.parquet = lambda _: None
+    with pytest.raises(NotRead, match=r"no copy of lake\.raw\.tests on this"):
+        found.relation("lake.raw.tests")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"spark.remote": "sc://there:15002"}, {"spark.master": "spark://it"}]
+)
+def test_Q6_a_spark_of_other_machines_copies_nothing(settings):
+    project = SimpleNamespace(target="lake", method="session", settings=settings)
+    with pytest.raises(NoSession, match="works on other machines"):
+        OtherCatalogs(project, DAY, print)
 
 
 def test_T1_a_table_without_a_past_hides_the_past_of_its_datasets_alone(

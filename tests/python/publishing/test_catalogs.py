@@ -110,21 +110,26 @@ def test_a_snapshot_that_somebody_put_in_a_view_stays_in_its_text():
     adapter.snapshots = {V: 17}
     text = f"select * from lake.{V} version as of 18"
     assert catalogs.without_its_catalog(adapter, text) == text.replace("lake.", "")
-    for told, is_named in ((text, True), (f"select * from lake.{V}", False)):
+    once = f"{text} union all select * from lake.{V}"
+    for told, is_named in ((text, True), (once, False), (once[-len(text) :], False)):
         assert catalogs.names_snapshots(adapter, told) == is_named
 
 
 def test_the_snapshot_comes_with_the_number_of_rows():
     adapter = metastore()
-    counted = f"select count(*), ({catalogs.first_snapshot(V)}) from {V}"
-    for snapshot in (17, None):
-        rows = [(3, snapshot)]
-        adapter.execute = lambda query, fetch, r=rows: (
+    first = catalogs.first_snapshot(V)
+    # The second time, the snapshot is gone.
+    for snapshot, known in ((17, {V: 17}), (None, {})):
+        answers = {
+            f"select count(*), ({first}) from {V}": [(3, snapshot)],
+            f"select '{V}' as version, ({first})": [(V, None)],
+        }
+        adapter.execute = lambda query, fetch, answers=answers: (
             None,
-            SimpleNamespace(rows={counted: r}[query]),
+            SimpleNamespace(rows=answers[query]),
         )
         assert catalogs.rows_with_snapshot(adapter, V) == 3
-    assert catalogs.snapshots_of(adapter, [V]) == {V: 17}
+        assert catalogs.snapshots_of(adapter, [V]) == known
 
 
 def test_a_version_without_its_snapshot_is_shown_by_no_view():

@@ -2323,9 +2323,10 @@ class IcebergTable:
             rows = [(name, "bigint", "") for name in then]
         elif ".history" in statement:
             rows = [
-                (snapshot if is_kept else None, micros_of(moment(at)))
-                for at, snapshot, is_kept in self.history
+                (snapshot, micros_of(moment(at))) for at, snapshot, _ in self.history
             ]
+        elif ".snapshots" in statement:
+            rows = [(snapshot,) for _, snapshot, is_kept in self.history if is_kept]
         elif statement.startswith("select"):
             rows = [(3, "7" if "xxhash64" in statement else "8", None)]
             number = re.match(r"select count[(][*][)], (-?[0-9]+), ", statement)
@@ -2420,6 +2421,26 @@ def test_a_history_is_read_from_the_snapshots_that_follow_each_other():
     with pytest.raises(CompilationError, match="keeps no snapshot of 2026-05-02"):
         found(days[1])
     assert raw_snapshots(IcebergTable(), "users", "lake.r.t") is None
+
+
+def test_a_history_has_the_order_of_the_log_whatever_clocks_say():
+    """The third commit, a revocation, comes from a writer whose clock is behind."""
+    at = [f"2026-05-01 12:00:{seconds}" for seconds in (10, 30, 20)]
+    table = IcebergTable(
+        "3", history=list(zip(at, (1, 2, 3), (True,) * 3, strict=True))
+    )
+    told = raw_snapshots(table, "users", "lake.r.t") or []
+    assert [(each["rows"][-1], each["since"]) for each in told] == [
+        ("1", micros_of(moment(at[0]))),
+        ("3", micros_of(moment(at[1]))),
+    ]
+    for as_of, snapshot in ((at[2], 1), (at[1], 3), ("2026-05-02", 3)):
+        found = raw_rows_as_of(table, "users", "lake.r.t", as_of)
+        assert found == f"lake.r.t version as of {snapshot}"
+    # A log that ends elsewhere is no log of what is described.
+    table.history = table.history[:2]
+    with pytest.raises(CompilationError, match="while its history was read"):
+        raw_rows_as_of(table, "users", "lake.r.t", at[1])
 
 
 def test_a_history_begins_with_the_columns_of_now():
