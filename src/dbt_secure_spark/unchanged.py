@@ -320,14 +320,22 @@ def is_fixed(adapter: SparkAdapter, view: ViewShown) -> bool:
     if view.text is None or not names_snapshots(adapter, view.text):
         return False
     text = without_its_catalog(adapter, view.text)
+    return reads_versions_alone(adapter, view.view, text) and not _may_vary(
+        adapter, view.view, text
+    )
+
+
+def reads_versions_alone(adapter: SparkAdapter, name: str, query: str) -> bool:
+    """Return whether a query reads only versions, and calls only Spark's functions."""
     try:
-        is_of_versions = set(relations_read(view.view, text)) <= set(
-            named_versions(text)
-        )
-        return is_of_versions and not _may_vary(adapter, view.view, text)
+        read = set(relations_read(name, query))
+        called = functions_of_people(name, query)
     except CompilationError as why:
         logger.debug(str(why))
         return False
+    return read <= set(named_versions(query)) and not any(
+        may_be_of_people(adapter, *each) for each in called.items()
+    )
 
 
 def words_of_python(code: str) -> set[str]:
@@ -466,14 +474,7 @@ def contract_of(
     # A narrowed query reads former versions of the rows, and `sql` those of now.
     if is_prepared(node) or reads_narrowed(query) or "${" in query:
         return None
-    try:
-        read = relations_read(node["name"], query)
-        called = functions_of_people(node["name"], query)
-    except CompilationError as why:
-        logger.debug(str(why))
-        return None
-    is_fixed = set(read) <= set(named_versions(query))
-    if not is_fixed or any(may_be_of_people(adapter, *each) for each in called.items()):
+    if not reads_versions_alone(adapter, node["name"], query):
         return None
     return _digest([sql, query, node["config"], node["columns"], engine_of(adapter)])
 

@@ -20,7 +20,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -702,11 +702,9 @@ def _other_catalogs(
         if not as_of or options.engine == "duckdb":
             return None
         # Most questions need none of them, and no session.
-        from secure_datasets.engines.spark import NoSession, OtherCatalogs
+        from secure_datasets.engines.spark import OtherCatalogs
 
-        with suppress(NoSession):
-            return OtherCatalogs(project, as_of, _note)
-        return None
+        return OtherCatalogs(project, as_of, _note)
 
     return opened
 

@@ -162,14 +162,16 @@ class OtherCatalogs(Spark):
     THEN = "__then"
 
     def __init__(self, project: Project | None, as_of: str, told: Told) -> None:
-        """Take the moment of tables that hold the present, and who tells of copies.
-
-        Raises NoSession if Spark does not write on this machine.
-        """
-        super().__init__(project)
-        master = str(self.settings.get("spark.master", "local[*]"))
-        if "spark.remote" in self.settings or not master.startswith("local"):
-            raise NoSession("Spark works on other machines: this one gets no files")
+        """Take the moment of tables that hold the present, and who tells of copies."""
+        self.why_not: str | None = None
+        try:
+            super().__init__(project)
+        except NoSession as why:
+            self.why_not = str(why)
+        else:
+            master = str(self.settings.get("spark.master", "local[*]"))
+            if "spark.remote" in self.settings or not master.startswith("local"):
+                self.why_not = "Spark works on other machines: this one gets no files"
         self.moment, self.told = as_of, told
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         # What is read under the name of a past table.
@@ -177,7 +179,7 @@ class OtherCatalogs(Spark):
 
     def relation(self, name: str) -> Files | None:
         """Return a copy of a raw table; None if it is in the session's catalog."""
-        if not OF_A_CATALOG.fullmatch(name):
+        if not self._is_elsewhere(name):
             return None
         source = self._past.get(name, name)
         columns = {
@@ -190,6 +192,15 @@ class OtherCatalogs(Spark):
         if not files:
             raise NotRead(f"Spark has written no copy of {name} on this machine")
         return Files(files, columns)
+
+    def _is_elsewhere(self, name: str) -> bool:
+        """Return whether a name is in a catalog; raise if Spark can't copy from it."""
+        # A state, whose author may be anybody, has written the name.
+        if not OF_A_CATALOG.fullmatch(name):
+            return False
+        if self.why_not:
+            raise NotRead(f"{name} is in another catalog, and {self.why_not}")
+        return True
 
     def _copy(self, query: str, folder: Path) -> None:
         """Write the rows of a query into a folder, at least one file."""
@@ -206,8 +217,7 @@ class OtherCatalogs(Spark):
 
         from dbt_secure_spark.raw_tables import raw_rows_as_of
 
-        # A state, whose author may be anybody, has written the name.
-        if not OF_A_CATALOG.fullmatch(relation):
+        if not self._is_elsewhere(relation):
             return None
         try:
             past = raw_rows_as_of(self, table, relation, self.moment)

@@ -25,7 +25,7 @@ from secure_datasets.cli import NO, UNASKED, YES, main
 from secure_datasets.engines import memory, translation
 from secure_datasets.engines.duckdb import NotRead, View
 from secure_datasets.engines.published import SHAPE_OF_DOCUMENT
-from secure_datasets.engines.spark import NoSession, OtherCatalogs
+from secure_datasets.engines.spark import OtherCatalogs
 from secure_datasets.project import NoProject, find
 from secure_datasets.questions import lookups, names
 from secure_datasets.questions.configs import ADDED
@@ -1014,8 +1014,11 @@ def test_Q6_what_holds_the_present_elsewhere_is_read_as_of_the_moment(monkeypatc
 )
 def test_Q6_a_spark_of_other_machines_copies_nothing(settings):
     project = SimpleNamespace(target="lake", method="session", settings=settings)
-    with pytest.raises(NoSession, match="works on other machines"):
-        OtherCatalogs(project, DAY, print)
+    found = OtherCatalogs(project, DAY, print)
+    assert found.relation("raw.users") is None
+    for asked in (found.relation, lambda name: found.as_of("users", name)):
+        with pytest.raises(NotRead, match="catalog, and Spark works on other machines"):
+            asked("lake.raw.users")
 
 
 def test_T1_a_table_without_a_past_hides_the_past_of_its_datasets_alone(
