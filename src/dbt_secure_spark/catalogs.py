@@ -146,7 +146,7 @@ def columns_and_text(
 
 
 def snapshots_of(adapter: SparkAdapter, versions: Iterable[str]) -> dict[str, int]:
-    """Return the snapshot that each version was written as, of those that have it.
+    """Return the snapshot that each version was written as, if it still has it.
 
     They never change, so each is asked for once, many of them in one statement.
     """

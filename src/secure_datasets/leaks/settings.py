@@ -19,7 +19,7 @@ NAME_OF_COLUMN = re.compile(r"\w+|`[^`]+`")
 PARTITION = re.compile(rf"(?:{NAME_OF_COLUMN.pattern})|\w+\((?:\d+, *)?\w+\)")
 # Nothing in it ends the quotes around it.
 WITHIN_QUOTES = re.compile(r"[^'\"\\]*")
-# The configurations with names, and those that are written within quotes.
+# The configurations with names, or with texts that dbt writes within quotes.
 OF_NAMES = {
     **dict.fromkeys(("cluster_by", "clustered_by", "file_format"), NAME_OF_COLUMN),
     **dict.fromkeys(("merge_exclude_columns", "merge_update_columns"), NAME_OF_COLUMN),
