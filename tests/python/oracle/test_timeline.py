@@ -297,6 +297,38 @@ def test_F8_access_that_ends_by_a_deletion_is_told_so(spark, dbt, parsed):
     assert told == list(zip(nights, changes, deleted, strict=True))
 
 
+@pytest.mark.spark
+def test_nothing_is_told_before_the_past_of_all_tables_is_known(spark, parts):
+    nights = [FIRST_NIGHT + timedelta(days=each) for each in range(4)]
+    first, second, third, fourth = ({"sf_date_created": str(n)} for n in nights)
+    world = {
+        table: [row | first for row in rows] for table, rows in nobody_sees().items()
+    }
+    # What was given and taken while the table of users was not known is not told.
+    world["project_permissions"] = [
+        to_user(**first),
+        to_user(is_active="false", **second),
+        to_user(**third),
+        to_user(is_active="false", **fourth),
+    ]
+    Pipeline(spark, []).load(world)
+    known = nights[2] + timedelta(hours=1)
+    at = (known - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+    since = {"known_since": {"users": at, "projects": 0}}
+    question = {"kind": "user", "asked": "ann", "limit": ALL}
+    told = [
+        (change["at"], change["change"], {row["table"] for row in change["rows"]})
+        for change in answers.answer(spark, question, parts | since)["changes"]
+        if change["tier"] == "project"
+    ]
+    # At the first moment each row of the path begins to be known.
+    of_path = {"users", "projects", "project_permissions"}
+    assert told == [
+        (str(known), "gained", of_path),
+        (str(nights[3]), "lost", {"project_permissions"}),
+    ]
+
+
 def accesses(state: AccessState) -> set[tuple[int, str, int]]:
     """Return who has access to which object, of the right of each tier."""
     return {
@@ -728,8 +760,9 @@ def test_T4_a_change_is_a_line_for_people():
     assert below == ["And 2 more changes: raise the limit."]
     since = {"known_since": {"users": "2026-05-01 00:00:00", "user_groups": "2026-06"}}
     assert text.as_lines(found | since)[0][2] == (
-        "Known as far as snapshots are kept: users since 2026-05-01 00:00:00,"
-        " user_groups since 2026-06. What was there then may have begun before."
+        "Told since 2026-06, as far as snapshots are kept: users since 2026-05-01"
+        " 00:00:00, user_groups since 2026-06. What was there then may have begun"
+        " before."
     )
     nothing = found | {"changes": [], "left_out": 0}
     assert text.as_lines(nothing)[2] == ["There has never been any access."]

@@ -187,7 +187,8 @@ def answer(spark: SparkSession, question: Facts, parts: Facts) -> Facts:
     """Return the timeline of the subject of a question.
 
     question  kind, asked and limit
-    parts     facts from macros: models, staged, tiers, seeds, queries, raw_tables
+    parts     facts from macros: models, staged, tiers, seeds, queries, raw_tables,
+              known_since
 
     Output: asked, what was found; changes, the first of them in order; left_out, how
     many more there are.
@@ -246,6 +247,24 @@ def worked_out(models: Models, moments: Moments, parts: Facts) -> dict[str, Data
     return frames
 
 
+def known_from(rows: DataFrame, known: int | None) -> DataFrame:
+    """Return the versions of rows since the past of all tables is known.
+
+    Before, some tables would be empty. What was there then begins then.
+
+    rows   all versions of the rows, from `versions_query`
+    known  in microseconds, or None if there is no such moment
+    """
+    if known is None:
+        return rows
+    is_earlier = F.col("since") < known
+    return (
+        rows.where(f"until is null or until > {known}")
+        .withColumn("decides", F.col("decides") | is_earlier)
+        .withColumn("since", F.greatest("since", F.lit(known).cast("bigint")))
+    )
+
+
 @contextmanager
 def side_by_side(
     replica: Replica,
@@ -256,13 +275,15 @@ def side_by_side(
     """Lay all moments side by side, and yield the rows of models and staging.
 
     needed  the ids of the rows, by table; at least one
+    parts   as answer() has them
     chosen  returns which rows of a table are laid there, of what it ever said
     """
     spark, tables = replica.spark, replica.tables
     ids = sum(map(len, needed.values()))
+    known = max(parts["known_since"].values(), default=None)
     with with_settings(spark, SETTINGS_OF_FEW if ids <= FEW_IDS else {}):
         rows = {
-            name: chosen(frame, tables[name])
+            name: chosen(known_from(frame, known), tables[name])
             for name, frame in replica.versions(needed).items()
         }
         moments = Moments(spark, rows, needed, tables)

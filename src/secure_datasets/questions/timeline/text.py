@@ -16,8 +16,8 @@ def as_lines(found: Facts) -> tuple[list[str], list[list[str]], list[str]]:
     if since := found.get("known_since"):
         tables = ", ".join(f"{name} since {moment}" for name, moment in since.items())
         above.append(
-            f"Known as far as snapshots are kept: {tables}. What was there then may"
-            " have begun before."
+            f"Told since {max(since.values())}, as far as snapshots are kept: {tables}."
+            " What was there then may have begun before."
         )
     if found["tiers_not_told"]:
         tiers = ", ".join(found["tiers_not_told"])
