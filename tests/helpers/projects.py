@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SAMPLE = "examples/tarn_valley_bank"
 # Files that git ignores, or that a test copies itself.
 NOT_COPIED = (
-    ".git", ".venv", ".spark", "target", "logs", "profiles.yml", "__pycache__",
+    ".git", ".venv*", ".spark", "target", "logs", "profiles.yml", "__pycache__",
     "dbt_packages", "package-lock.yml",
 )  # fmt: skip
 # Spark starts once for all tests, and the data is small: interpreting costs less than
