@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -46,7 +47,9 @@ class Workspace:
         text = text.replace("PROJECT_FOLDER/.spark", f"{FOLDER}/spark")
         profiles = yaml.safe_load(text.replace("PROJECT_FOLDER", str(ROOT)))
         profile = profiles["secure_datasets"]
-        output = profile["outputs"]["local"]
+        # OUTPUT=cluster, once scripts/cluster.sh has begun, lets workers do the work.
+        output = profile["outputs"][os.environ.get("OUTPUT", "local")]
+        profile["outputs"] = {"local": output}
         settings = output["server_side_parameters"]
         settings["spark.driver.memory"] = "2g"
         # The last three are for runs of the small sample.

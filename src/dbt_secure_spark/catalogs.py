@@ -18,6 +18,7 @@ from typing import Any
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_secure_spark.formats import DELTA, ICEBERG, PARQUET, format_of
 from dbt_secure_spark.lineage import STORED, relation_of
 from dbt_secure_spark.queries import (
     PART_OF_NAME,
@@ -40,7 +41,6 @@ from dbt_secure_spark.versions import (
 )
 
 NAME = re.compile(r"\w+")
-ICEBERG = "iceberg"
 # The number of versions in one query: the query has each name.
 AT_ONCE = 50
 # A version in a view's text, and the catalog in front of it.
@@ -230,6 +230,16 @@ def _look_up(adapter: SparkAdapter, versions: list[str]) -> None:
 # The checks before anything is written
 
 
+def counts_values(adapter: SparkAdapter, file_format: str | None) -> bool:
+    """Return whether `analyze table` counts the values of columns in a format.
+
+    Databricks does so for its own tables.
+    """
+    is_databricks = adapter.config.credentials.method in OF_DATABRICKS
+    is_delta = str(file_format).lower() == DELTA
+    return format_of(file_format).counts_values or (is_databricks and is_delta)
+
+
 def check_file_formats(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
     """Raise if a version's file format is not one that its catalog stores.
 
@@ -238,7 +248,7 @@ def check_file_formats(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
     catalog = versions_catalog(adapter)
     # A seed without a format is stored as Parquet.
     formats = {
-        node["name"]: str(node["config"].get("file_format") or "parquet").lower()
+        node["name"]: str(node["config"].get("file_format") or PARQUET).lower()
         for node in graph["nodes"].values()
         if node["config"]["materialized"] in STORED
     }
@@ -251,7 +261,7 @@ def check_file_formats(adapter: SparkAdapter, graph: dict[str, Any]) -> None:
                 " iceberg for models and seeds, or leave versions_catalog out."
             )
     elif adapter.config.credentials.method in OF_DATABRICKS:
-        if others := _told(formats, lambda kind: kind == "parquet"):
+        if others := _told(formats, lambda kind: kind == PARQUET):
             raise CompilationError(
                 f"{others} would be stored as Parquet, and Databricks' managed"
                 " tables are Delta or Iceberg: write +file_format: delta."

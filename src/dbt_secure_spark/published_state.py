@@ -28,6 +28,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from dbt_secure_spark.catalogs import AT_ONCE, snapshots_of
+from dbt_secure_spark.formats import ICEBERG
 from dbt_secure_spark.lineage import digest_of_code, relation_of
 from dbt_secure_spark.lock import RunLost
 from dbt_secure_spark.session import start_session
@@ -411,7 +412,7 @@ def files_of_snapshots(
     of_iceberg = {
         name: fields
         for name, told in versions.items()
-        if (fields := fields_of(told)).get("Provider") == "iceberg"
+        if (fields := fields_of(told)).get("Provider") == ICEBERG
     }
     files: dict[str, list[list[Any]]] = {name: [] for name in of_iceberg}
     names = list(of_iceberg)

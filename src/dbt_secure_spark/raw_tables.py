@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_secure_spark.formats import ICEBERG
 from dbt_secure_spark.functions import (
     may_be_of_people,
     may_read_tables,
@@ -93,7 +94,7 @@ def snapshot_of(
     """
     properties = str(told.get("Table Properties"))
     if (
-        str(told.get("Provider")).lower() != "iceberg"
+        str(told.get("Provider")).lower() != ICEBERG
         or READ_BY_BRANCH.search(properties)
         or len(PART_OF_NAME.findall(str(relation)))
         > len(("catalog", "schema", "table"))

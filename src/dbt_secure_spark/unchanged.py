@@ -29,6 +29,7 @@ from dbt_secure_spark.catalogs import (
     rows_with_snapshot,
     without_its_catalog,
 )
+from dbt_secure_spark.formats import format_of
 from dbt_secure_spark.functions import may_be_of_people
 from dbt_secure_spark.hidden_reads import LIBRARIES
 from dbt_secure_spark.hooks import option_to_read_some_rows
@@ -61,9 +62,6 @@ logger = AdapterLogger("Spark")
 
 # The query of a published version's view, without the version's own folder column.
 SHOWS_ALL = r"select \* (?:except \(`\w+__mod_[0-9]+`\) )?from "
-# Formats whose rows show their file, and disappear only with the file. Delta is not
-# among them: it can delete a row from a file that stays.
-IN_FILES = ("parquet", "orc", "avro", "csv", "json")
 # Names whose value may differ at each evaluation.
 OF_THE_MOMENT = CHANCE | CLOCK | FOREIGN | SESSION - {"version", "current_timezone"}
 OF_THE_MOMENT |= {"unix_timestamp", "tablesample", "_metadata"}
@@ -433,7 +431,7 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
         # Each commit has a file of its own, so no commit is too new to be recognized.
         digest = _digest([snapshot, definition, engine_of(adapter)])
         return RawFiles(digest, newest=0)
-    is_in_files = str(told.get("Provider")).lower() in IN_FILES
+    is_in_files = format_of(told.get("Provider")).is_in_files
     if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
         return None
     # The schema of Avro files may lie in a separate file.

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from dbt_secure_spark.formats import format_of
 from dbt_secure_spark.versions import Published, RawRead, is_data
 from secure_datasets import digest
 
@@ -52,8 +53,6 @@ SHAPE_OF_RAW: dict[str, Any] = {
 SHAPE_OF_RELATION: dict[str, Any] = {
     **{"query": str | None, "version": str | None, "reads": list},
 }
-# Formats of versions whose files are Parquet.
-WRITTEN_ONCE = ("parquet", "iceberg")
 REMAINDER = re.compile(r"(?P<key>\w+)__mod_(?P<number>[0-9]+)")
 
 
@@ -219,7 +218,7 @@ def relations_of(state: State) -> dict[str, Relation]:
     found: dict[str, Relation] = {}
     for name, version in state.values["versions"].items():
         folder = local_path(version["location"])
-        if folder is None or str(version["format"]).lower() not in WRITTEN_ONCE:
+        if folder is None or not format_of(version["format"]).is_listed:
             continue
         parts = version["partitioned_by"]
         columns = {n: t for n, t in version["columns"] if n not in parts}

@@ -6,8 +6,7 @@
     sql    the query of the version; none for a seed
 #}
 {% macro publish_rows(begun, sql=none) %}
-    {#- Iceberg counts the values when it writes the version, and refuses the statement. -#}
-    {%- if config.get('statistics') and not begun.kept and config.get('file_format') != 'iceberg' -%}
+    {%- if config.get('statistics') and not begun.kept and adapter.counts_values(config.get('file_format')) -%}
         {%- call statement('statistics') -%}
             analyze table {{ begun.version }} compute statistics for columns {{ config.get('statistics') | join(', ') }}
         {%- endcall -%}
