@@ -13,8 +13,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bench import in_turns, reading
 from layouts import ACCESS, BASE, USERS, join
+from measure import in_turns, reading
 from pyspark.sql import SparkSession
 from workspace import Workspace
 

@@ -19,14 +19,11 @@ import platform
 import re
 import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TypeVar
 
 import duckdb_resolution
 import plain_views
@@ -38,6 +35,7 @@ from generate import (
     generate_mappings,
     generate_with_more_users,
 )
+from measure import in_turns, reading, rows_read
 from policies import add_datasets
 from pyspark.sql import DataFrame, SparkSession
 from queries import (
@@ -52,8 +50,6 @@ from queries import (
 )
 from workspace import FOLDER, GROWN_SCHEMA, SCHEMA, Workspace
 
-# Fewer, by the environment, are for trying the benchmark itself.
-ROUNDS = int(os.environ.get("ROUNDS", "15"))
 # What may be left out, in the order in which it is measured. Plain views come last: of
 # one, the driver plans more than of all else together.
 PARTS = ("resolution", "unfiltered", "growth", "postgres", "plain_views")
@@ -78,57 +74,6 @@ ONLY_WRITTEN = "only_written"
 RAW_SCHEMA = "repository_benchmark"
 RAW_GROWN_SCHEMA = "repository_grown"
 Measured = dict[str, float]
-Key = TypeVar("Key")
-
-
-def in_turns(
-    works: dict[Key, Callable[[], float]], rounds: int | None = None
-) -> dict[Key, float]:
-    """Do all works once unmeasured, then in turns; return each one's median seconds."""
-    rounds = min(rounds or ROUNDS, ROUNDS)
-    for work in works.values():
-        work()
-    taken: dict[Key, list[float]] = {name: [] for name in works}
-    for number in range(rounds):
-        names = list(works)
-        # Who follows whom must not decide.
-        for name in names[number % len(names) :] + names[: number % len(names)]:
-            taken[name].append(works[name]())
-    return {name: statistics.median(values) for name, values in taken.items()}
-
-
-def reading(spark: SparkSession, query: str) -> Callable[[], float]:
-    """Return what runs a query, makes every column of every row, and drops them."""
-
-    def work() -> float:
-        started = time.monotonic()
-        spark.sql(query).write.format("noop").mode("overwrite").save()
-        return time.monotonic() - started
-
-    return work
-
-
-def rows_read(spark: SparkSession, query: str, columns: int) -> int:
-    """Run a query; return the rows that it read of what has as many columns as a base.
-
-    By the metrics of the plan that was carried out: pages and folders that were skipped
-    are not among them.
-    """
-    execution = spark.sql(query)._jdf.queryExecution()
-    execution.toRdd().count()
-    waiting, found = [execution.executedPlan()], 0
-    while waiting:
-        plan = waiting.pop()
-        name = plan.nodeName()
-        if name == "AdaptiveSparkPlan":
-            waiting.append(plan.executedPlan())
-        elif "QueryStage" in name:
-            waiting.append(plan.plan())
-        elif name.startswith("Scan parquet") and plan.output().size() >= columns:
-            found += plan.metrics().get("numOutputRows").get().value()
-        children = plan.children()
-        waiting += [children.apply(place) for place in range(children.size())]
-    return found
 
 
 def readers(spark: SparkSession, users: list[Rights], rows: dict) -> list[dict]:

@@ -15,8 +15,8 @@ import sys
 import time
 from dataclasses import dataclass
 
-from bench import in_turns, reading, rows_read
 from layouts import ACCESS, BASE, SOURCES, USERS, join
+from measure import in_turns, reading, rows_read
 from pyspark.sql import SparkSession
 from workspace import Workspace
 

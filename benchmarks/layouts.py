@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from bench import in_turns, reading
+from measure import in_turns, reading
 from pyspark.sql import SparkSession
 from workspace import Workspace
 

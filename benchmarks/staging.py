@@ -15,8 +15,9 @@ import sys
 import time
 from functools import partial
 
-from bench import OWN_SEEDS, RAW_SCHEMA, in_turns, only_written, reading, sizes_of
+from bench import OWN_SEEDS, RAW_SCHEMA, only_written, sizes_of
 from generate import generate
+from measure import in_turns, reading
 from pyspark.sql import SparkSession
 from workspace import FOLDER, SCHEMA, Workspace
 

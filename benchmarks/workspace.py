@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 from dbt.cli.main import dbtRunner
@@ -29,6 +30,25 @@ GROWN_SCHEMA = "secure_datasets_grown"
 READER_SETTINGS = {"spark.sql.cbo.enabled": "true"}
 
 
+def output_in(folder: Path) -> dict[str, Any]:
+    """Return an output of the example of a profile, whose warehouse is in a folder.
+
+    `OUTPUT=cluster` in the environment takes the one whose work workers do, once
+    scripts/cluster.sh has begun.
+    """
+    text = (ROOT / "profiles.yml.example").read_text()
+    text = text.replace("PROJECT_FOLDER/.spark", f"{folder}/spark")
+    profiles = yaml.safe_load(text.replace("PROJECT_FOLDER", str(ROOT)))
+    output = profiles["secure_datasets"]["outputs"][os.environ.get("OUTPUT", "local")]
+    settings = output["server_side_parameters"]
+    settings["spark.driver.memory"] = "2g"
+    # The last three are for runs of the small sample.
+    options = settings["spark.driver.extraJavaOptions"]
+    settings["spark.driver.extraJavaOptions"] = options.split(" -XX:Tiered")[0]
+    settings["spark.sql.shuffle.partitions"] = "8"
+    return output
+
+
 class Workspace:
     """A folder, the session whose warehouse lies in it, and dbt on both."""
 
@@ -43,26 +63,15 @@ class Workspace:
         ignored = shutil.ignore_patterns(".spark", "target", "logs", "dbt_packages")
         shutil.copytree(ROOT / "examples" / SAMPLE, PROJECT, ignore=ignored)
         prepare(PROJECT)
-        text = (ROOT / "profiles.yml.example").read_text()
-        text = text.replace("PROJECT_FOLDER/.spark", f"{FOLDER}/spark")
-        profiles = yaml.safe_load(text.replace("PROJECT_FOLDER", str(ROOT)))
-        profile = profiles["secure_datasets"]
-        # OUTPUT=cluster, once scripts/cluster.sh has begun, lets workers do the work.
-        output = profile["outputs"][os.environ.get("OUTPUT", "local")]
-        profile["outputs"] = {"local": output}
-        settings = output["server_side_parameters"]
-        settings["spark.driver.memory"] = "2g"
-        # The last three are for runs of the small sample.
-        options = settings["spark.driver.extraJavaOptions"]
-        settings["spark.driver.extraJavaOptions"] = options.split(" -XX:Tiered")[0]
-        settings["spark.sql.shuffle.partitions"] = "8"
-        profile["outputs"]["grown"] = output | {"schema": GROWN_SCHEMA}
+        output = output_in(FOLDER)
+        outputs = {"local": output, "grown": output | {"schema": GROWN_SCHEMA}}
+        profile = {"target": "local", "outputs": outputs}
         (FOLDER / "profiles.yml").write_text(yaml.safe_dump({SAMPLE: profile}))
         place = ("--project-dir", str(PROJECT), "--profiles-dir", str(FOLDER))
         if not dbtRunner().invoke(["--quiet", "deps", *place]).success:
             sys.exit("dbt deps: the product can't be installed")
-        self.settings = settings
-        self.spark: SparkSession = start_session(settings)
+        self.settings = output["server_side_parameters"]
+        self.spark: SparkSession = start_session(self.settings)
 
     def reader(self) -> SparkSession:
         """Return a session of those who ask by user, on the same Spark."""

@@ -19,6 +19,30 @@ EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 
 
+def of_iceberg(folder: Path) -> dict[str, str]:
+    """Return the settings of a session that has two catalogs of Iceberg's.
+
+    `lake` lies in the folder; `of_hive` has the session's metastore.
+    """
+    assert JACKSON.exists(), "make test-lakehouse sets up what this needs"
+    (runtime,) = VENV.glob(
+        "lib/*/site-packages/snowpark_connect_deps_iceberg/jars/"
+        "iceberg-spark-runtime-3.5_2.12-*.jar"
+    )
+    lake, of_hive = "spark.sql.catalog.lake", "spark.sql.catalog.of_hive"
+    return {
+        "spark.jars": f"{runtime},{JACKSON}",
+        "spark.sql.extensions": EXTENSIONS,
+        lake: CATALOG,
+        of_hive: CATALOG,
+        f"{of_hive}.type": "hive",
+        # Derby has no locks of Hive's: each commit would wait for one.
+        "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
+        f"{lake}.type": "hadoop",
+        f"{lake}.warehouse": f"{folder}/.spark/lake",
+    }
+
+
 class Lakehouse(Deployment):
     """A copy of the product in Spark 3.5, beside a catalog of Iceberg's.
 
@@ -28,27 +52,9 @@ class Lakehouse(Deployment):
     bin = VENV / "bin"
 
     def __init__(self, folder: Path, versions_catalog: str | None = None) -> None:
-        assert JACKSON.exists(), "make test-lakehouse sets up what this needs"
         super().__init__(folder, "local")
-        (runtime,) = VENV.glob(
-            "lib/*/site-packages/snowpark_connect_deps_iceberg/jars/"
-            "iceberg-spark-runtime-3.5_2.12-*.jar"
-        )
-        lake, of_hive = "spark.sql.catalog.lake", "spark.sql.catalog.of_hive"
         self.parameters.update(TEST_SETTINGS)
-        self.parameters.update(
-            {
-                "spark.jars": f"{runtime},{JACKSON}",
-                "spark.sql.extensions": EXTENSIONS,
-                lake: CATALOG,
-                of_hive: CATALOG,
-                f"{of_hive}.type": "hive",
-                # Derby has no locks of Hive's: each commit would wait for one.
-                "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
-                f"{lake}.type": "hadoop",
-                f"{lake}.warehouse": f"{folder}/.spark/lake",
-            }
-        )
+        self.parameters.update(of_iceberg(folder))
         if versions_catalog:
             self.output["versions_catalog"] = versions_catalog
         self.write_profile()
