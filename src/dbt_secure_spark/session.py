@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyspark
 from dbt.adapters.spark import session as dbt_session
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import Row, SparkSession
@@ -42,6 +44,10 @@ ANSI = "spark.sql.ansi.enabled"
 ZONE = "spark.sql.session.timeZone"
 OF_VIEWS = {PATHS_ARE_KEPT: "true", ANSI: "false", ZONE: "UTC"}
 
+# The Scala that a JAR's name says it is for, and that of Spark's own.
+OF_SCALA = re.compile(r"_(2\.\d+)[-:][^/]*$")
+OWN_SCALA = re.compile(r"scala-library-(2\.\d+)\.").match
+
 _starting = threading.Lock()
 _started = False
 
@@ -56,6 +62,31 @@ KNOWN_FAILURES = {
         " spark.remote or spark.master in profiles.yml."
     ),
 }
+
+
+def jars_of_spark() -> Path:
+    """Return the folder of Spark's own JARs."""
+    home = os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent
+    return Path(home) / "jars"
+
+
+def told_of_scala(parameters: Mapping[str, Any], jars: Path) -> str | None:
+    """Return a sentence if a profile's JAR is for another Scala than Spark's.
+
+    Spark would fail at its first use, with the name of a class of Scala's.
+    """
+    own = {found[1] for each in jars.glob("*.jar") if (found := OWN_SCALA(each.name))}
+    for setting in ("spark.jars", "spark.jars.packages"):
+        for named in str(parameters.get(setting, "")).split(","):
+            found = OF_SCALA.search(named)
+            if found and own and found[1] not in own:
+                (scala, *_) = sorted(own)
+                return (
+                    f"{setting} of profiles.yml has {named.strip()}, which is for Scala"
+                    f" {found[1]}, and Spark {pyspark.__version__} here has Scala"
+                    f" {scala}: take the one with _{scala} in its name."
+                )
+    return None
 
 
 def start_session(parameters: dict[str, Any]) -> SparkSession:
@@ -75,7 +106,10 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
                 given = parameters.get(OPTIONS, "")
                 parameters = {**parameters, OPTIONS: f"{given} {option}".lstrip()}
             # The JVM would take a minute to report less. A warehouse may be read-only.
-            if told := told_of_folders(parameters, but=[WAREHOUSE]):
+            if told := (
+                told_of_folders(parameters, but=[WAREHOUSE])
+                or told_of_scala(parameters, jars_of_spark())
+            ):
                 raise SessionNotStarted(told)
             if str(parameters.get("spark.master", "local")).startswith("local"):
                 # Python workers must be of this version; python3 need not be.

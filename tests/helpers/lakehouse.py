@@ -51,8 +51,10 @@ class Lakehouse(Deployment):
 
     bin = VENV / "bin"
 
-    def __init__(self, folder: Path, versions_catalog: str | None = None) -> None:
-        super().__init__(folder, "local")
+    def __init__(
+        self, folder: Path, versions_catalog: str | None = None, target: str = "local"
+    ) -> None:
+        super().__init__(folder, target)
         self.parameters.update(TEST_SETTINGS)
         self.parameters.update(of_iceberg(folder))
         if versions_catalog:
