@@ -34,7 +34,7 @@ def output_in(folder: Path) -> dict[str, Any]:
     """Return an output of the example of a profile, whose warehouse is in a folder.
 
     `OUTPUT=cluster` in the environment takes the one whose work workers do, once
-    scripts/cluster.sh has begun.
+    scripts/cluster.sh has begun, which needs the Spark of this environment.
     """
     text = (ROOT / "profiles.yml.example").read_text()
     text = text.replace("PROJECT_FOLDER/.spark", f"{folder}/spark")

@@ -1,8 +1,7 @@
 """The formats in which tables are stored, and how the product treats them.
 
-Tests run Parquet and Iceberg. Nobody has run Delta: no table of Delta's has been made.
-It is as its documentation and its maintainers say
-(https://github.com/delta-io/delta/issues/581).
+Tests run Parquet and Iceberg. Nobody has run Delta: it is treated as its maintainers
+describe it (https://github.com/delta-io/delta/pull/840).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ FORMATS = {
     # It can delete a row from a file that stays.
     DELTA: Format(),
 }
-# Nothing is known of others, but that Spark has a default: a name may be missing.
+# Nothing is known of others. A table may have no name of a format: Spark has a default.
 OTHER = Format(counts_values=True)
 
 

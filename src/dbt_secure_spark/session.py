@@ -45,7 +45,7 @@ ZONE = "spark.sql.session.timeZone"
 OF_VIEWS = {PATHS_ARE_KEPT: "true", ANSI: "false", ZONE: "UTC"}
 
 # The Scala that a JAR's name says it is for, and that of Spark's own.
-OF_SCALA = re.compile(r"_(2\.\d+)[-:][^/]*$")
+OF_SCALA = re.compile(r"_(2\.1\d)[-:][^/]*$")
 OWN_SCALA = re.compile(r"scala-library-(2\.\d+)\.").match
 
 _starting = threading.Lock()
@@ -83,8 +83,8 @@ def told_of_scala(parameters: Mapping[str, Any], jars: Path) -> str | None:
                 (scala, *_) = sorted(own)
                 return (
                     f"{setting} of profiles.yml has {named.strip()}, which is for Scala"
-                    f" {found[1]}, and Spark {pyspark.__version__} here has Scala"
-                    f" {scala}: take the one with _{scala} in its name."
+                    f" {found[1]}, and Spark has Scala {scala} here: take the one with"
+                    f" _{scala} in its name."
                 )
     return None
 

@@ -58,7 +58,7 @@ def test_between_the_switches_a_secure_dataset_is_what_it_was(running):
 
 
 def test_readers_beside_runs_and_kills_meet_no_error_and_no_mixture(running):
-    meet_no_error_and_no_mixture(running, ROUNDS)
+    meet_no_error_and_no_mixture(running, range(ROUNDS), ROUNDS)
 
 
 def test_of_two_runs_at_once_one_is_refused_with_a_sentence(running):

@@ -311,10 +311,19 @@ def test_nothing_is_told_before_the_past_of_all_tables_is_known(spark, parts):
         to_user(**third),
         to_user(is_active="false", **fourth),
     ]
+    (ann,) = world["users"]
+    left = {"id": "2", "login_name": "bob"}
+    world["users"] += [
+        ann | {"login_name": "annie"} | third,
+        ann | left,
+        ann | left | {"is_active": "false"} | second,
+    ]
     Pipeline(spark, []).load(world)
-    known = nights[2] + timedelta(hours=1)
-    at = (known - datetime(1970, 1, 1)) // timedelta(microseconds=1)
-    since = {"known_since": {"users": at, "projects": 0}}
+    at = [
+        (night - datetime(1970, 1, 1)) // timedelta(microseconds=1) for night in nights
+    ]
+    # No tier is about a report.
+    since = {"known_since": {"users": at[2], "projects": 0, "reports": at[3]}}
     question = {"kind": "user", "asked": "ann", "limit": ALL}
     told = [
         (change["at"], change["change"], {row["table"] for row in change["rows"]})
@@ -324,9 +333,13 @@ def test_nothing_is_told_before_the_past_of_all_tables_is_known(spark, parts):
     # At the first moment each row of the path begins to be known.
     of_path = {"users", "projects", "project_permissions"}
     assert told == [
-        (str(known), "gained", of_path),
+        (str(nights[2]), "gained", of_path),
         (str(nights[3]), "lost", {"project_permissions"}),
     ]
+    question["asked"] = "bob"
+    found = answers.answer(spark, question, parts | since)
+    assert found["asked"] == [{"type": "User", "id": 2, "name": "bob"}]
+    assert found["changes"] == []
 
 
 def accesses(state: AccessState) -> set[tuple[int, str, int]]:
@@ -759,10 +772,11 @@ def test_T4_a_change_is_a_line_for_people():
     ]
     assert below == ["And 2 more changes: raise the limit."]
     since = {"known_since": {"users": "2026-05-01 00:00:00", "user_groups": "2026-06"}}
+    since |= {"told_since": "2026-06"}
     assert text.as_lines(found | since)[0][2] == (
-        "Told since 2026-06, as far as snapshots are kept: users since 2026-05-01"
-        " 00:00:00, user_groups since 2026-06. What was there then may have begun"
-        " before."
+        "Told since 2026-06, from when snapshots of all tables are kept: users since"
+        " 2026-05-01 00:00:00, user_groups since 2026-06. What was there then may have"
+        " begun before."
     )
     nothing = found | {"changes": [], "left_out": 0}
     assert text.as_lines(nothing)[2] == ["There has never been any access."]

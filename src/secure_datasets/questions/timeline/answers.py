@@ -247,21 +247,39 @@ def worked_out(models: Models, moments: Moments, parts: Facts) -> dict[str, Data
     return frames
 
 
-def known_from(rows: DataFrame, known: int | None) -> DataFrame:
-    """Return the versions of rows since the past of all tables is known.
+def told_since(parts: Facts) -> int | None:
+    """Return since when the past of all tables is known, in microseconds.
 
-    Before, some tables would be empty. What was there then begins then.
-
-    rows   all versions of the rows, from `versions_query`
-    known  in microseconds, or None if there is no such moment
+    Before, some tables would be empty. Those count whose rows decide about a tier.
+    None if the past has no such beginning.
     """
-    if known is None:
+    raw_tables = parts["raw_tables"]
+    tiers = parts["tiers"].values()
+    told = {right["object_type"] for tier in tiers for right in tier["rights"]}
+    objects = object_tables(raw_tables)
+    not_told = {table for kind, table in objects.items() if kind not in told}
+    known = (
+        since
+        for table, since in parts["known_since"].items()
+        if table not in not_told
+        and not not_told & {*raw_tables[table]["references"].values()}
+    )
+    return max(known, default=None)
+
+
+def known_from(rows: DataFrame, begins: int | None) -> DataFrame:
+    """Return the versions of rows since a moment; what was there then begins then.
+
+    rows    all versions of the rows, from `versions_query`
+    begins  in microseconds; None takes all versions
+    """
+    if begins is None:
         return rows
-    is_earlier = F.col("since") < known
+    decides = F.col("decides") | (F.col("since") <= begins)
     return (
-        rows.where(f"until is null or until > {known}")
-        .withColumn("decides", F.col("decides") | is_earlier)
-        .withColumn("since", F.greatest("since", F.lit(known).cast("bigint")))
+        rows.where(f"until is null or until > {begins}")
+        .withColumn("decides", decides)
+        .withColumn("since", F.greatest("since", F.lit(begins).cast("bigint")))
     )
 
 
@@ -280,13 +298,14 @@ def side_by_side(
     """
     spark, tables = replica.spark, replica.tables
     ids = sum(map(len, needed.values()))
-    known = max(parts["known_since"].values(), default=None)
+    begins = told_since(parts)
     with with_settings(spark, SETTINGS_OF_FEW if ids <= FEW_IDS else {}):
+        versions = replica.versions(needed)
         rows = {
-            name: chosen(known_from(frame, known), tables[name])
-            for name, frame in replica.versions(needed).items()
+            name: chosen(known_from(frame, begins), tables[name])
+            for name, frame in versions.items()
         }
-        moments = Moments(spark, rows, needed, tables)
+        moments = Moments(spark, rows, needed, tables, versions)
     are_few = moments.size <= FEW_ROWS
     with (
         with_settings(spark, SETTINGS_OF_FEW if are_few else {}),

@@ -16,6 +16,7 @@ from secure_datasets.questions.timeline.answers import (
     SETTINGS,
     Replica,
     side_by_side,
+    told_since,
 )
 from secure_datasets.questions.timeline.moments import Moments, local_rows
 from secure_datasets.questions.timeline.selection import (
@@ -86,7 +87,7 @@ def access_on(
         first = replica.first_load()
         if first is not None:
             # What holds the present has no earlier past than its snapshots.
-            first = max([first, *parts["known_since"].values()])
+            first = max(first, told_since(parts) or first)
         # A day without anything new has the result of the day before.
         places = [bisect_right(moments.times, begin) - 1 for begin in begins]
         return [

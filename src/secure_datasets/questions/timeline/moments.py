@@ -107,8 +107,9 @@ def no_rows_of(frame: DataFrame) -> DataFrame:
 class Moments:
     """The rows of some raw tables at all their moments.
 
-    rows  the result of versions(), by table
-    ids   the ids of the rows, by table
+    rows      the result of versions(), or a choice of them, by table
+    ids       the ids of the rows, by table
+    versions  the result of versions(), whole: they have the names
     """
 
     def __init__(
@@ -117,9 +118,11 @@ class Moments:
         rows: Mapping[str, DataFrame],
         ids: Mapping[str, set[int]],
         tables: Mapping[str, Table],
+        versions: Mapping[str, DataFrame],
     ) -> None:
         self.spark = spark
         self.rows = rows
+        self.versions = versions
         self.tables = tables
         self.ids = ids
         self._numbered = sorted(set().union(*ids.values()))
@@ -228,7 +231,7 @@ from (
         """
         found: dict[tuple[str, int], set[int]] = {}
         frames = [
-            self._of_ids(name, ids)
+            self._of_ids(self.rows, name, ids)
             .where("decides")
             .select(F.lit(name).alias("raw_table"), "id", "since", "is_deleted")
             for name, ids in wanted.items()
@@ -252,7 +255,7 @@ from (
         """
         when = F.when(F.col("name").isNotNull(), F.col("since"))
         frames = [
-            self._of_ids(name, ids)
+            self._of_ids(self.versions, name, ids)
             .withColumn("name", F.col(columns[name]))
             .groupBy("id")
             .agg(F.max_by("name", when).alias("name"))
@@ -263,8 +266,10 @@ from (
         lines = reduce(DataFrame.union, frames).collect() if frames else ()
         return {(line["raw_table"], line["id"]): line["name"] for line in lines}
 
-    def _of_ids(self, name: str, ids: set[int]) -> DataFrame:
-        """Return the versions of a table's rows with these ids, in a column `id`."""
+    def _of_ids(
+        self, frames: Mapping[str, DataFrame], name: str, ids: set[int]
+    ) -> DataFrame:
+        """Return a table's rows with these ids, in a column `id`."""
         wanted = local_rows(self.spark, {"id": "bigint"}, [[each] for each in ids])
-        rows = self.rows[name].withColumnRenamed(self.tables[name].key, "id")
+        rows = frames[name].withColumnRenamed(self.tables[name].key, "id")
         return rows.join(F.broadcast(wanted), on="id", how="semi")

@@ -104,12 +104,14 @@ class AccessTimelines:
         # dbt loads this module for every command.
         from dbt_secure_spark.session import start_session
         from dbt_secure_spark.submission import session_parameters
-        from secure_datasets.questions.timeline.answers import answer
+        from secure_datasets.questions.timeline.answers import answer, told_since
 
         spark = start_session(session_parameters(self.adapter.config.credentials))
         found = answer(spark, question, {**parts, "raw_tables": raw_tables})
-        since = {n: moment_text(at) for n, at in sorted(parts["known_since"].items())}
-        found |= {"known_since": since} if since else {}
+        if (begins := told_since(parts)) is not None:
+            known = sorted(parts["known_since"].items())
+            found["told_since"] = moment_text(begins)
+            found["known_since"] = {name: moment_text(at) for name, at in known}
         return self.completed(question, found, parts["tiers"], parts["tiers_not_told"])
 
     def completed(
@@ -124,7 +126,7 @@ class AccessTimelines:
 
     def checked(self, question: Facts, found: Facts) -> Facts:
         """Return the answer, or stop if nothing has the name of the question."""
-        known = ", as far as snapshots are kept," if found.get("known_since") else ""
+        known = ", as far as snapshots are kept," if found.get("told_since") else ""
         if not found["asked"] and question["kind"] == "user":
             self.stop(
                 f"there has never been{known} a user with the id, login name or e-mail"

@@ -13,10 +13,11 @@ def as_lines(found: Facts) -> tuple[list[str], list[list[str]], list[str]]:
     """Return the lines above the table of changes, its rows, and the lines below."""
     above = [called(one) for one in found["asked"]]
     above.append("By load times in UTC and the definitions of today.")
-    if since := found.get("known_since"):
-        tables = ", ".join(f"{name} since {moment}" for name, moment in since.items())
+    if since := found.get("told_since"):
+        known = found["known_since"].items()
+        tables = ", ".join(f"{name} since {moment}" for name, moment in known)
         above.append(
-            f"Told since {max(since.values())}, as far as snapshots are kept: {tables}."
+            f"Told since {since}, from when snapshots of all tables are kept: {tables}."
             " What was there then may have begun before."
         )
     if found["tiers_not_told"]:
@@ -29,7 +30,7 @@ def as_lines(found: Facts) -> tuple[list[str], list[list[str]], list[str]]:
         )
     below = []
     if not found["changes"] and not found["types_not_told"]:
-        known = " as far as that is known" if found.get("known_since") else ""
+        known = " as far as that is known" if found.get("told_since") else ""
         below.append(f"There has never been any access{known}.")
     if found["left_out"]:
         below.append(f"And {found['left_out']} more changes: raise the limit.")
