@@ -56,6 +56,13 @@ def test_a_view_is_over_relations_and_read_by_queries(engine):
     assert engine.ask("select LATER.a from Lake.LATER") == [{"a": 2}]
 
 
+def test_texts_in_texts_are_not_written_out_again_and_again(engine):
+    text = "b"
+    for _ in range(14):
+        text = f"concat('(', coalesce({text}, ''), case when f then ')' end)"
+    assert value(engine, text) == "(" * 14 + "x" + ")" * 14
+
+
 def test_a_step_hides_no_relation_of_a_schema_and_is_seen_after_it(engine):
     query = "with things as (select 7 as a), more as (select a from things) "
     assert engine.ask(query + "select a from more") == [{"a": 7}]
@@ -115,6 +122,10 @@ def test_no_file_is_an_empty_relation_where_columns_are_known(tmp_path):
         ("substring(b, 2, length(b) - 3)", ""),
         ("substring('abc', 1, cast(null as int))", None),
         ("concat_ws('-', b, null, a)", "x-1"),
+        ("concat(case when f then upper(b) else 'y' end, cast(1 as string), a)", "X11"),
+        ("concat(case when f then b else 'y' end, coalesce(null, a))", "x1"),
+        ("concat(nullif(concat(b, a), 'y'), case when not f then 'z' end)", None),
+        ("cast(concat_ws('-', a, d) as string)", "1-2026-02-03"),
         ("b || d", "x2026-02-03"),
         ("'it''s' || \"say\" || 'a\\u0041\\'\\n'", "it'ssayaA'\n"),
         ("r'\\d'", "\\d"),

@@ -525,6 +525,8 @@ def _cast(node: exp.Cast) -> exp.Expression:
         return node
     if name not in TYPES:
         raise NotExact(f"a cast to {node.to.sql('spark').lower()}")
+    if name == "TEXT" and _is_text(this):
+        return this.copy()
     is_text = isinstance(this, exp.Literal) and this.is_string
     this = exp.Cast(this=this.copy(), to=_text_type()) if is_text else this.copy()
     tries = bool(node.args.get("safe")) or isinstance(this, exp.RowNumber)
@@ -560,7 +562,7 @@ def _decimal(node: exp.Cast, this: exp.Expression) -> exp.Expression:
 def _concat(node: exp.Concat | exp.DPipe) -> exp.Expression:
     """Return a concatenation of texts: null if one is null."""
     parts = node.expressions or [node.this, node.expression]
-    made = [_call("spark_text", part.copy()) for part in parts]
+    made = [_as_text(part) for part in parts]
     together: exp.Expression = made[0]
     for part in made[1:]:
         together = exp.DPipe(this=together, expression=part)
@@ -572,8 +574,38 @@ def _concat_ws(node: exp.ConcatWs) -> exp.Expression:
     separator, *parts = node.expressions
     if not parts:
         return exp.Cast(this=exp.Literal.string(""), to=_text_type())
-    texts = (_call("spark_text", part.copy()) for part in parts)
-    return _call("concat_ws", separator.copy(), *texts)
+    return _call("concat_ws", separator.copy(), *map(_as_text, parts))
+
+
+# Functions whose result is a text.
+TEXTS = ("spark_text", "spark_lower", "spark_upper", "concat_ws")
+
+
+def _as_text(value: exp.Expression) -> exp.Expression:
+    """Return a translated value as a text.
+
+    A function of FUNCTIONS repeats its value, so that nested calls double it each time:
+    what is a text already has none.
+    """
+    return value.copy() if _is_text(value) else _call("spark_text", value.copy())
+
+
+def _is_text(value: exp.Expression | None) -> bool:
+    """Return whether a translated value is a text whatever its columns' types are."""
+    if isinstance(value, exp.Paren):
+        return _is_text(value.this)
+    if isinstance(value, exp.Cast):
+        return value.to == _text_type() and isinstance(value.this, exp.Literal)
+    if isinstance(value, exp.Coalesce):
+        return all(map(_is_text, (value.this, *value.expressions)))
+    if isinstance(value, exp.Case):
+        given = [branch.args["true"] for branch in value.args["ifs"]]
+        default = value.args.get("default")
+        return all(map(_is_text, [*given, default] if default else given))
+    if isinstance(value, exp.Nullif):
+        return _is_text(value.this)
+    is_call = isinstance(value, exp.Anonymous) and value.name.lower() in TEXTS
+    return is_call or isinstance(value, exp.DPipe)
 
 
 def _like(node: exp.Like) -> exp.Expression:
@@ -702,7 +734,7 @@ def _anonymous(node: exp.Anonymous) -> exp.Expression:
             return _call("spark_csv", _value(field).copy())
         raise NotExact("CSV with other options")
     if name == "xxhash64" and given:
-        texts = [_call("spark_text", each.copy()) for each in given]
+        texts = [_as_text(each) for each in given]
         return _call("spark_fingerprint", exp.Array(expressions=texts))
     if name in BARRIERS and not given:
         # A condition on it is always true; it only keeps Spark from moving others.
