@@ -142,6 +142,10 @@ def main() -> None:
         for table, form in (("access", "parquet"), ("lake.store.access", "iceberg")):
             spark.sql(f"create table {table} using {form} as {access}")
         spark.sql("analyze table access compute statistics for columns user_id")
+        spark.sql(
+            "call lake.system.compute_table_stats(table => 'store.access',"
+            " columns => array('user_id'))"
+        )
         print(f"Spark {spark.version}")
         print("| rows | what | stored | time | ratio |")
         print("|--:|---|---|--:|--:|")

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_secure_spark.formats import DELTA, ICEBERG, PARQUET, format_of
+from dbt_secure_spark.formats import ANALYZE, DELTA, ICEBERG, PARQUET, format_of
 from dbt_secure_spark.lineage import STORED, relation_of
 from dbt_secure_spark.queries import (
     PART_OF_NAME,
@@ -40,7 +41,13 @@ from dbt_secure_spark.versions import (
     without_kept,
 )
 
+logger = AdapterLogger("Spark")
+
 NAME = re.compile(r"\w+")
+# An older Iceberg, and a session that does not know `call`.
+HAS_NO_PROCEDURE = re.compile(
+    r"procedure.*not found|PARSE_SYNTAX_ERROR.*'call'", re.I | re.S
+)
 # The number of versions in one query: the query has each name.
 AT_ONCE = 50
 # A version in a view's text, and the catalog in front of it.
@@ -196,6 +203,39 @@ def rows_with_snapshot(adapter: SparkAdapter, version: str) -> int:
     return int(rows)
 
 
+def count_values(
+    adapter: SparkAdapter, version: Any, columns: Iterable[str], file_format: str | None
+) -> None:
+    """Count the values of a version's columns, so that Spark plans by them.
+
+    Without them a query for one user may read a whole base. Databricks counts the
+    values of its own tables.
+    """
+    statement = format_of(file_format).statistics
+    is_databricks = adapter.config.credentials.method in OF_DATABRICKS
+    if is_databricks and str(file_format).lower() == DELTA:
+        statement = ANALYZE
+    if statement is None:
+        return
+    named = {
+        "table": version,
+        "catalog": versions_catalog(adapter),
+        "columns": ", ".join(columns),
+        "texts": ", ".join(f"'{column}'" for column in columns),
+    }
+    try:
+        adapter.execute(statement.format(**named))
+    except DbtRuntimeError as failure:
+        if statement == ANALYZE or not HAS_NO_PROCEDURE.search(failure.msg):
+            raise
+        (told, *_) = failure.msg.strip().splitlines()
+        logger.warning(
+            f"The values of {version} are not counted, so a query for one user may read"
+            " whole bases. It takes Iceberg's compute_table_stats, which 1.10 has, and"
+            f" its extension in the session: {told}"
+        )
+
+
 def _note(adapter: SparkAdapter, version: str, snapshot: Any) -> None:
     """Remember the result of `first_snapshot`."""
     known, name = _known_snapshots(adapter), str(version).lower()
@@ -228,16 +268,6 @@ def _look_up(adapter: SparkAdapter, versions: list[str]) -> None:
 
 
 # The checks before anything is written
-
-
-def counts_values(adapter: SparkAdapter, file_format: str | None) -> bool:
-    """Return whether `analyze table` counts the values of columns in a format.
-
-    Databricks does so for its own tables.
-    """
-    is_databricks = adapter.config.credentials.method in OF_DATABRICKS
-    is_delta = str(file_format).lower() == DELTA
-    return format_of(file_format).counts_values or (is_databricks and is_delta)
 
 
 def check_file_formats(adapter: SparkAdapter, graph: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Formats of tables that no test can make here: Delta is as others describe it."""
+"""What formats of tables differ in; no test makes a table of Delta's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import jinja2
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
 from rendering import ROOT
 
@@ -14,44 +15,96 @@ from dbt_secure_spark.formats import FORMATS, format_of
 
 MACRO = ROOT / "src/dbt/include/secure_spark/macros/publish_rows.sql"
 VERSION = "s_versions.a__v20260101000000_0123abcd"
+ANALYZED = f"analyze table {VERSION} compute statistics for columns user_id, b"
+CALLED = (
+    f"call lake.system.compute_table_stats(table => '{VERSION}',"
+    " columns => array('user_id', 'b'))"
+)
 
 
-def sent_on_publishing(file_format: str | None, method: str) -> list[str]:
-    """Return the statements that a new version with statistics is published with."""
-    adapter, sent = RememberedMetastore(), []
-    adapter.config.credentials.method = method
-    config = {"statistics": ["user_id"], "file_format": file_format}
-    quiet = dict.fromkeys(("record_version", "note_made_of"), lambda *_: None)
-    counts_values = lambda name: catalogs.counts_values(adapter, name)  # noqa: E731
-    environment = jinja2.Environment(extensions=["jinja2.ext.do"])
-    environment.globals |= {
-        **dict.fromkeys(("publish_version", "apply_grants"), lambda *_, **__: ""),
-        **{"run_hooks": lambda _: "", "config": config, "model": {}, "graph": {}},
-        "adapter": SimpleNamespace(counts_values=counts_values, **quiet),
-        "statement": lambda _, caller: sent.append(" ".join(caller().split())) or "",
-    }
-    begun = {"version": VERSION, "kept": None}
-    text = MACRO.read_text() + "{{ publish_rows(begun) }}"
-    environment.from_string(text).render(begun=begun)
-    return sent
+class Publishing:
+    """The macro that publishes a version with statistics, over a metastore."""
+
+    def __init__(self, file_format: str | None, method: str) -> None:
+        self.adapter, self.failure, self.sent = RememberedMetastore(), None, []
+        credentials = self.adapter.config.credentials
+        credentials.method, credentials.versions_catalog = method, "lake"
+        self.adapter.execute = self.execute
+        self.config = {"statistics": ["user_id", "b"], "file_format": file_format}
+
+    def execute(self, statement: str) -> None:
+        """Note a statement, or fail."""
+        if self.failure:
+            raise DbtRuntimeError(self.failure)
+        self.sent.append(statement)
+
+    def run(self, kept: str | None = None) -> list[str]:
+        """Publish; return the statements that were sent."""
+
+        def quiet(*_, **__) -> str:
+            return ""
+
+        def count_values(*given) -> None:
+            catalogs.count_values(self.adapter, *given)
+
+        names = ("record_version", "note_made_of", "check_lock", "note_files")
+        environment = jinja2.Environment(extensions=["jinja2.ext.do"])
+        environment.globals |= dict.fromkeys(
+            ("publish_version", "apply_grants", "run_hooks"), quiet
+        )
+        environment.globals |= {"config": self.config, "model": {}, "graph": {}}
+        environment.globals["adapter"] = SimpleNamespace(
+            count_values=count_values, **dict.fromkeys(names, quiet)
+        )
+        text = MACRO.read_text() + "{{ publish_rows(begun) }}"
+        begun = {"version": VERSION, "kept": kept}
+        environment.from_string(text).render(begun=begun)
+        return self.sent
 
 
 @pytest.mark.parametrize(
-    ("file_format", "method", "is_counted"),
+    ("file_format", "method", "expected"),
     [
-        ("parquet", "session", True),
-        (None, "thrift", True),
-        ("iceberg", "session", False),
-        ("Iceberg", "http", False),
-        ("delta", "session", False),
-        ("DELTA", "thrift", False),
-        ("delta", "http", True),
-        ("delta", "odbc", True),
+        ("parquet", "session", [ANALYZED]),
+        (None, "thrift", [ANALYZED]),
+        ("iceberg", "session", [CALLED]),
+        ("Iceberg", "thrift", [CALLED]),
+        ("delta", "session", []),
+        ("DELTA", "thrift", []),
+        ("delta", "http", [ANALYZED]),
+        ("delta", "odbc", [ANALYZED]),
     ],
 )
-def test_values_are_counted_where_the_format_bears_it(file_format, method, is_counted):
-    counted = f"analyze table {VERSION} compute statistics for columns user_id"
-    assert sent_on_publishing(file_format, method) == [counted] * is_counted
+def test_values_are_counted_as_the_format_bears_it(file_format, method, expected):
+    assert Publishing(file_format, method).run() == expected
+    # Those of a version that stays were counted when it was written.
+    assert Publishing(file_format, method).run(kept=VERSION) == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Procedure lake.system.compute_table_stats not found",
+        "[PARSE_SYNTAX_ERROR] Syntax error at or near 'call'. SQLSTATE: 42601",
+    ],
+)
+def test_an_iceberg_that_counts_no_values_is_a_warning(told, monkeypatch):
+    warned = []
+    monkeypatch.setattr(catalogs.logger, "warning", warned.append)
+    publishing = Publishing("iceberg", "session")
+    publishing.failure = told
+    assert publishing.run() == []
+    (warning,) = warned
+    assert warning.startswith(f"The values of {VERSION} are not counted")
+    assert warning.endswith(told)
+
+
+@pytest.mark.parametrize("file_format", ["iceberg", "parquet"])
+def test_other_failures_end_the_model(file_format):
+    publishing = Publishing(file_format, "session")
+    publishing.failure = "Connection refused"
+    with pytest.raises(DbtRuntimeError, match="Connection refused"):
+        publishing.run()
 
 
 def test_rows_of_delta_are_not_what_its_files_say():

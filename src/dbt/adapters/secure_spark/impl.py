@@ -90,7 +90,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     check_session = available(hooks.check_session)
     seed_text = available(seeds.seed_text)
     check_file_formats = available(catalogs.check_file_formats)
-    counts_values = available(catalogs.counts_values)
+    count_values = available(catalogs.count_values)
     begin_switch = available(switching.begin_switch)
     properties_to_set = available(switching.properties_to_set)
     contract_of = available(unchanged.contract_of)

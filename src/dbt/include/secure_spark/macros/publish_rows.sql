@@ -6,10 +6,8 @@
     sql    the query of the version; none for a seed
 #}
 {% macro publish_rows(begun, sql=none) %}
-    {%- if config.get('statistics') and not begun.kept and adapter.counts_values(config.get('file_format')) -%}
-        {%- call statement('statistics') -%}
-            analyze table {{ begun.version }} compute statistics for columns {{ config.get('statistics') | join(', ') }}
-        {%- endcall -%}
+    {%- if config.get('statistics') and not begun.kept -%}
+        {% do adapter.count_values(begun.version, config.get('statistics'), config.get('file_format')) %}
     {%- endif -%}
 
     {%- if begun.kept -%}
