@@ -111,6 +111,16 @@ def test_a_version_lies_in_buckets_in_the_place_of_folders(lakehouse):
         assert files and all(f"data/{key}_bucket=" in file for file, _ in files)
 
 
+def test_values_are_counted_for_spark_s_plans(lakehouse):
+    shown = lakehouse.versions()
+    of_access = [name for name in shown if f"{PUBLISHED}.vw_secure_user_" in name]
+    assert len(of_access) > 3
+    lake = lakehouse.folder / ".spark/lake"
+    for name in of_access:
+        folder = lake / shown[name].replace(".", "/") / "metadata"
+        assert len([*folder.glob("*.stats")]) == 1, name
+
+
 def test_nothing_new_keeps_versions(lakehouse):
     assert lakehouse.changed_by() <= OF_THE_CLOCK
     assert_nothing_is_left(lakehouse)
