@@ -46,7 +46,7 @@ logger = AdapterLogger("Spark")
 NAME = re.compile(r"\w+")
 # An older Iceberg, and a session that does not know `call`.
 HAS_NO_PROCEDURE = re.compile(
-    r"procedure.*not found|PARSE_SYNTAX_ERROR.*'call'", re.I | re.S
+    r"compute_table_stats\W* not found|PARSE_SYNTAX_ERROR.*'call'", re.I
 )
 # The number of versions in one query: the query has each name.
 AT_ONCE = 50
@@ -211,29 +211,41 @@ def count_values(
     Without them a query for one user may read a whole base. Databricks counts the
     values of its own tables.
     """
-    statement = format_of(file_format).statistics
+    statement, catalog = format_of(file_format).statistics, versions_catalog(adapter)
     is_databricks = adapter.config.credentials.method in OF_DATABRICKS
     if is_databricks and str(file_format).lower() == DELTA:
         statement = ANALYZE
-    if statement is None:
-        return
-    named = {
-        "table": version,
-        "catalog": versions_catalog(adapter),
-        "columns": ", ".join(columns),
-        "texts": ", ".join(f"'{column}'" for column in columns),
-    }
+    if statement == ANALYZE:
+        listed = ", ".join(columns)
+        adapter.execute(statement.format(table=version, columns=listed))
+    elif statement and catalog:
+        # Iceberg knows a column in its own letters only.
+        known = {
+            str(row[0]).lower(): row[0]
+            for row in rows_of(adapter, f"describe table {version}")
+        }
+        named = [known.get(each.strip("`").lower(), each) for each in columns]
+        _call_to_count(adapter, statement, table_of(adapter, version), named)
+
+
+def _call_to_count(
+    adapter: SparkAdapter, statement: str, table: str, columns: list[str]
+) -> None:
+    catalog = versions_catalog(adapter)
+    texts = ", ".join(f"'{column}'" for column in columns)
     try:
-        adapter.execute(statement.format(**named))
+        adapter.execute(statement.format(catalog=catalog, table=table, texts=texts))
     except DbtRuntimeError as failure:
-        if statement == ANALYZE or not HAS_NO_PROCEDURE.search(failure.msg):
-            raise
         (told, *_) = failure.msg.strip().splitlines()
-        logger.warning(
-            f"The values of {version} are not counted, so a query for one user may read"
-            " whole bases. It takes Iceberg's compute_table_stats, which 1.10 has, and"
-            f" its extension in the session: {told}"
-        )
+        if not HAS_NO_PROCEDURE.search(told):
+            raise
+        if not getattr(adapter, "told_of_counting", False):
+            logger.warning(
+                "The values of access views are not counted, so a query for one user"
+                " may read whole bases. It takes Iceberg's compute_table_stats, which"
+                f" 1.10 has, and its extension in the session: {told}"
+            )
+        adapter.told_of_counting = True
 
 
 def _note(adapter: SparkAdapter, version: str, snapshot: Any) -> None:

@@ -322,8 +322,7 @@ def test_nothing_is_told_before_the_past_of_all_tables_is_known(spark, parts):
     at = [
         (night - datetime(1970, 1, 1)) // timedelta(microseconds=1) for night in nights
     ]
-    # No tier is about a report.
-    since = {"known_since": {"users": at[2], "projects": 0, "reports": at[3]}}
+    since = {"known_since": {"users": at[2], "projects": 0}}
     question = {"kind": "user", "asked": "ann", "limit": ALL}
     told = [
         (change["at"], change["change"], {row["table"] for row in change["rows"]})
@@ -340,6 +339,21 @@ def test_nothing_is_told_before_the_past_of_all_tables_is_known(spark, parts):
     found = answers.answer(spark, question, parts | since)
     assert found["asked"] == [{"type": "User", "id": 2, "name": "bob"}]
     assert found["changes"] == []
+
+
+def test_tables_that_no_tier_is_about_decide_not_since_when_a_timeline_tells():
+    tiers = {"results": {"rights": [{"object_type": "Project"}]}}
+    parts = {"raw_tables": repository_tables(), "tiers": tiers}
+
+    def since(**known: int) -> int | None:
+        return answers.told_since(parts | {"known_since": known})
+
+    assert since() is None
+    assert since(users=2, projects=0, reports=5, report_permissions=6) == 2
+    assert since(report_permissions=6) is None
+    assert since(user_group_members=7, project_permissions=3) == 7
+    tiers["reports"] = {"rights": [{"object_type": "Report"}]}
+    assert since(users=2, projects=0, report_permissions=6) == 6
 
 
 def accesses(state: AccessState) -> set[tuple[int, str, int]]:

@@ -17,8 +17,8 @@ MACRO = ROOT / "src/dbt/include/secure_spark/macros/publish_rows.sql"
 VERSION = "s_versions.a__v20260101000000_0123abcd"
 ANALYZED = f"analyze table {VERSION} compute statistics for columns user_id, b"
 CALLED = (
-    f"call lake.system.compute_table_stats(table => '{VERSION}',"
-    " columns => array('user_id', 'b'))"
+    f"call lake.system.compute_table_stats(table => 'lake.{VERSION}',"
+    " columns => array('user_id', 'B'))"
 )
 
 
@@ -28,15 +28,20 @@ class Publishing:
     def __init__(self, file_format: str | None, method: str) -> None:
         self.adapter, self.failure, self.sent = RememberedMetastore(), None, []
         credentials = self.adapter.config.credentials
-        credentials.method, credentials.versions_catalog = method, "lake"
+        is_databricks = method in ("http", "odbc")
+        credentials.method = method
+        credentials.versions_catalog = None if is_databricks else "lake"
         self.adapter.execute = self.execute
         self.config = {"statistics": ["user_id", "b"], "file_format": file_format}
 
-    def execute(self, statement: str) -> None:
-        """Note a statement, or fail."""
+    def execute(self, statement: str, fetch: bool = False):
+        """Note a statement, or fail; return the columns of a table."""
+        if statement == f"describe table {VERSION}":
+            rows = [("user_id", "bigint", None), ("B", "string", None)]
+            return None, SimpleNamespace(rows=rows)
         if self.failure:
             raise DbtRuntimeError(self.failure)
-        self.sent.append(statement)
+        return self.sent.append(statement), None
 
     def run(self, kept: str | None = None) -> list[str]:
         """Publish; return the statements that were sent."""
@@ -69,6 +74,7 @@ class Publishing:
         (None, "thrift", [ANALYZED]),
         ("iceberg", "session", [CALLED]),
         ("Iceberg", "thrift", [CALLED]),
+        ("iceberg", "http", []),
         ("delta", "session", []),
         ("DELTA", "thrift", []),
         ("delta", "http", [ANALYZED]),
@@ -93,17 +99,20 @@ def test_an_iceberg_that_counts_no_values_is_a_warning(told, monkeypatch):
     monkeypatch.setattr(catalogs.logger, "warning", warned.append)
     publishing = Publishing("iceberg", "session")
     publishing.failure = told
-    assert publishing.run() == []
+    assert publishing.run() == publishing.run() == []
     (warning,) = warned
-    assert warning.startswith(f"The values of {VERSION} are not counted")
+    assert warning.startswith("The values of access views are not counted")
     assert warning.endswith(told)
 
 
 @pytest.mark.parametrize("file_format", ["iceberg", "parquet"])
-def test_other_failures_end_the_model(file_format):
+@pytest.mark.parametrize(
+    "told", ["Connection refused", "An error occurred\nProcedure: 404, not found"]
+)
+def test_other_failures_end_the_model(file_format, told):
     publishing = Publishing(file_format, "session")
-    publishing.failure = "Connection refused"
-    with pytest.raises(DbtRuntimeError, match="Connection refused"):
+    publishing.failure = told
+    with pytest.raises(DbtRuntimeError):
         publishing.run()
 
 

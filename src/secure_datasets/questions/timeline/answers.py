@@ -247,24 +247,30 @@ def worked_out(models: Models, moments: Moments, parts: Facts) -> dict[str, Data
     return frames
 
 
-def told_since(parts: Facts) -> int | None:
-    """Return since when the past of all tables is known, in microseconds.
+def beginnings(parts: Facts) -> dict[str, int]:
+    """Return since when tables are known that have no earlier past, in microseconds.
 
-    Before, some tables would be empty. Those count whose rows decide about a tier.
-    None if the past has no such beginning.
+    Those whose rows decide about a tier.
     """
     raw_tables = parts["raw_tables"]
     tiers = parts["tiers"].values()
     told = {right["object_type"] for tier in tiers for right in tier["rights"]}
     objects = object_tables(raw_tables)
     not_told = {table for kind, table in objects.items() if kind not in told}
-    known = (
-        since
-        for table, since in parts["known_since"].items()
+    return {
+        table: since
+        for table, since in sorted(parts["known_since"].items())
         if table not in not_told
         and not not_told & {*raw_tables[table]["references"].values()}
-    )
-    return max(known, default=None)
+    }
+
+
+def told_since(parts: Facts) -> int | None:
+    """Return since when the past of all tables is known, in microseconds.
+
+    Before, some tables would be empty. None if the past has no such beginning.
+    """
+    return max(beginnings(parts).values(), default=None)
 
 
 def known_from(rows: DataFrame, begins: int | None) -> DataFrame:

@@ -104,14 +104,13 @@ class AccessTimelines:
         # dbt loads this module for every command.
         from dbt_secure_spark.session import start_session
         from dbt_secure_spark.submission import session_parameters
-        from secure_datasets.questions.timeline.answers import answer, told_since
+        from secure_datasets.questions.timeline.answers import answer, beginnings
 
         spark = start_session(session_parameters(self.adapter.config.credentials))
         found = answer(spark, question, {**parts, "raw_tables": raw_tables})
-        if (begins := told_since(parts)) is not None:
-            known = sorted(parts["known_since"].items())
-            found["told_since"] = moment_text(begins)
-            found["known_since"] = {name: moment_text(at) for name, at in known}
+        if known := beginnings(parts):
+            found["told_since"] = moment_text(max(known.values()))
+            found["known_since"] = {n: moment_text(at) for n, at in known.items()}
         return self.completed(question, found, parts["tiers"], parts["tiers_not_told"])
 
     def completed(
