@@ -107,7 +107,8 @@ class AccessTimelines:
         from secure_datasets.questions.timeline.answers import answer, beginnings
 
         spark = start_session(session_parameters(self.adapter.config.credentials))
-        found = answer(spark, question, {**parts, "raw_tables": raw_tables})
+        parts = {**parts, "raw_tables": raw_tables}
+        found = answer(spark, question, parts)
         if known := beginnings(parts):
             found["told_since"] = moment_text(max(known.values()))
             found["known_since"] = {n: moment_text(at) for n, at in known.items()}
