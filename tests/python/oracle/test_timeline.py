@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -354,6 +355,26 @@ def test_tables_that_no_tier_is_about_decide_not_since_when_a_timeline_tells():
     assert since(user_group_members=7, project_permissions=3) == 7
     tiers["reports"] = {"rights": [{"object_type": "Report"}]}
     assert since(users=2, projects=0, report_permissions=6) == 6
+
+
+def test_an_answer_says_since_when_it_tells(monkeypatch):
+    asked = {"asked": [{"type": "User", "id": 1, "name": "ann"}]}
+    monkeypatch.setattr("dbt_secure_spark.session.start_session", lambda _: None)
+    monkeypatch.setattr("dbt_secure_spark.submission.session_parameters", lambda _: {})
+    monkeypatch.setattr(answers, "answer", lambda *_: asked | {"changes": []})
+    credentials = SimpleNamespace(credentials=None)
+    timelines = access_timelines(SimpleNamespace(config=credentials))
+    tiers = {"results": {"rights": [{"object_type": "Project"}]}}
+    parts = {"tiers": tiers, "tiers_not_told": [], "known_since": {}}
+    found = timelines.answer({"kind": "user"}, parts, repository_tables())
+    assert "told_since" not in found and "known_since" not in found
+    parts["known_since"] = {"users": 2 * 10**6, "projects": 10**6, "reports": 10**7}
+    found = timelines.answer({"kind": "user"}, parts, repository_tables())
+    assert found["told_since"] == "1970-01-01 00:00:02"
+    assert found["known_since"] == {
+        "projects": "1970-01-01 00:00:01",
+        "users": "1970-01-01 00:00:02",
+    }
 
 
 def accesses(state: AccessState) -> set[tuple[int, str, int]]:
