@@ -1,4 +1,4 @@
-"""What the secure datasets cost, and how that compares.
+"""Measure the cost of secure datasets, and compare it.
 
     python benchmarks/bench.py [NAME=NUMBER ...]      e.g. tables=40000 columns=400000
 
@@ -50,7 +50,7 @@ from queries import (
 )
 from workspace import FOLDER, GROWN_SCHEMA, SCHEMA, Workspace
 
-# What may be left out, in the order in which it is measured. Plain views come last: of
+# The parts that may be left out, in the order of measuring. Plain views come last: of
 # one, the driver plans more than of all else together.
 PARTS = ("resolution", "unfiltered", "growth", "postgres", "plain_views")
 RESOLVED = (
@@ -181,7 +181,7 @@ def version_of(spark: SparkSession, view: str) -> str:
 
 
 def unfiltered(spark: SparkSession, users: int, rows: dict) -> dict:
-    """What it costs to forget the user: a whole secure dataset."""
+    """Measure a whole secure dataset: the cost of forgetting the user."""
     query = f"select * from {SCHEMA}.vw_secure_dataset_tables"
     base = f"select * from {SCHEMA}.vw_dataset_tables"
     whole = spark.sql(query).count()
@@ -274,7 +274,7 @@ def memory_of_the_driver(spark: SparkSession) -> dict[str, int]:
 
 
 def machine() -> dict[str, str]:
-    """What it ran on."""
+    """Return the machine that it ran on."""
     cpu = subprocess.run(["lscpu"], capture_output=True, text=True).stdout
     name = [line.split(":")[1] for line in cpu.splitlines() if "Model name" in line]
     return {
@@ -343,7 +343,7 @@ def main() -> None:
     }
     measures = {
         "readers": lambda: readers(workspace.reader(), users, rows),
-        # Of the project alone, before what it is compared with.
+        # The memory of the project alone, before the comparisons.
         "memory": lambda: memory_of_the_driver(spark),
         "resolution": lambda: resolution(workspace),
         "unfiltered": lambda: unfiltered(spark, sizes.users, rows),

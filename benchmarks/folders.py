@@ -1,12 +1,11 @@
-"""What folders by a key's remainder spare one user's query, and what they cost.
+"""Measure folders by a key's remainder: what one user's query saves, what they cost.
 
     python benchmarks/folders.py [ROWS ...]
 
 The same rows in one folder and in several, asked in turns by a user with few keys, one
 with more and one with all of them, against the filter by hand on the rows in one; once
 as rows of one key, and once with a switch, which says by which of two keys a row is
-seen. Sizes are asked one after the other: 5 million rows and 16 million, if none is
-named.
+seen. Sizes are asked in a row: 5 million rows and 16 million, if none is named.
 """
 
 from __future__ import annotations
@@ -16,15 +15,16 @@ import time
 from dataclasses import dataclass
 
 from layouts import ACCESS, BASE, SOURCES, USERS, join
-from measure import in_turns, reading, rows_read
+from measure import rows_read, weighed
 from pyspark.sql import SparkSession
 from workspace import Workspace
 
 from dbt_secure_spark.folders import Folders
+from dbt_secure_spark.formats import ANALYZE
 
 SIZES = (5_000_000, 16_000_000)
 NUMBERS = (1, 64, 256)
-# Who holds every key.
+# The user with every key.
 ADMIN = USERS + 1
 ASKED = {2: "few keys", 1: "more keys", ADMIN: "all keys"}
 
@@ -47,7 +47,7 @@ class Base:
 
     @property
     def branches(self) -> list[tuple[str, str]]:
-        """The condition of each case, and the key by which its rows are seen."""
+        """The condition of each case, and the key that shows its rows."""
         told = [(f"base.{self.key} = '{value}'", key) for value, key in self.cases]
         return told or [("true", self.key)]
 
@@ -96,6 +96,21 @@ def write(spark: SparkSession, base: Base, rows: int, number: int) -> float:
     return time.monotonic() - started
 
 
+def keys_of(spark: SparkSession, user: int) -> list[int]:
+    """Return the keys that a user holds."""
+    query = f"select meta_data_source_id from access where user_id = {user}"
+    return [key for (key,) in spark.sql(query).collect()]
+
+
+def make_access(
+    spark: SparkSession, table: str = "access", form: str = "parquet"
+) -> None:
+    """Make the access of all users, and of one who holds every key."""
+    admin = f"select id + 1, {ADMIN}, 'Group' from range({SOURCES})"
+    access = f"{ACCESS.format(users=USERS)} union all {admin}"
+    spark.sql(f"create table {table} using {form} as {access} cluster by user_id")
+
+
 def weigh(spark: SparkSession, base: Base, rows: int) -> None:
     """Print what each user's query costs in each layout of so many rows."""
     of = f"| {base.name} | {rows:,} |"
@@ -106,20 +121,15 @@ def weigh(spark: SparkSession, base: Base, rows: int) -> None:
     names = spark.table(base.table(1)).columns
     columns = ", ".join(f"base.{name}" for name in names)
     for user, kind in ASKED.items():
-        held = spark.sql(
-            f"select meta_data_source_id from access where user_id = {user}"
-        ).collect()
-        by_hand = base.by_hand(", ".join(str(key) for (key,) in held))
+        held = keys_of(spark, user)
+        by_hand = base.by_hand(", ".join(map(str, held)))
         asked = {
             number: f"select * from ({base.asked_in(number, columns)})"
             f" where user_id = {user}"
             for number in NUMBERS
         }
-        counts = {spark.sql(query).count() for query in (by_hand, *asked.values())}
-        if len(counts) != 1:
-            sys.exit(f"{base.name}, {kind}: the rows differ: {counts}")
-        works = {number: reading(spark, query) for number, query in asked.items()}
-        seconds = in_turns({"by hand": reading(spark, by_hand)} | works)
+        queries = {"by hand": by_hand} | asked
+        seconds = weighed(spark, f"{base.name}, {kind}", queries)
         hand = seconds["by hand"]
         print(f"{of} {kind}: {len(held):,} | by hand | | {hand:.3f} s | |")
         for number, query in asked.items():
@@ -135,10 +145,8 @@ def main() -> None:
     """Build the access, and weigh each size."""
     sizes = [int(each) for each in sys.argv[1:]] or SIZES
     spark = Workspace().reader()
-    admin = f"select id + 1, {ADMIN}, 'Group' from range({SOURCES})"
-    access = f"{ACCESS.format(users=USERS)} union all {admin}"
-    spark.sql(f"create table access using parquet as {access} cluster by user_id")
-    spark.sql("analyze table access compute statistics for columns user_id")
+    make_access(spark)
+    spark.sql(ANALYZE.format(table="access", columns="user_id"))
     print("| table | rows | user, keys | folders | read | time | of by hand |")
     print("|---|--:|---|--:|--:|--:|--:|")
     for base in BASES:

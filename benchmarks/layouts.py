@@ -18,7 +18,7 @@ from workspace import Workspace
 SOURCES = 2_000
 USERS = 50_000
 BUCKETS = 8
-# Of the hashed key: a user's few keys then lie in few folders.
+# By the hashed key: a user's few keys then lie in few folders.
 PARTITIONS = 64
 # How many keys the users asked for have.
 KEYS = (4, 40)
@@ -118,7 +118,7 @@ def join(
 
 
 def under_policies(roles: str, holds: str = HOLDS) -> str:
-    """What two conditions leave of the rows, the roles looked up in one way."""
+    """Return the rows that two conditions leave, by one way to look up roles."""
     return (
         f"select rows.* from ({join('base', 'access')}) as rows"
         f" inner join ({roles}) as roles on rows.user_id = roles.user_id"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -40,6 +41,19 @@ def reading(spark: SparkSession, query: str) -> Callable[[], float]:
         return time.monotonic() - started
 
     return work
+
+
+def weighed(
+    spark: SparkSession, what: str, queries: dict[Key, str], rounds: int | None = None
+) -> dict[Key, float]:
+    """Run queries in turns; return the median seconds of each, or stop if they differ.
+
+    what  the comparison, for the message
+    """
+    counts = {name: spark.sql(query).count() for name, query in queries.items()}
+    if len({*counts.values()}) != 1:
+        sys.exit(f"{what}: the rows differ: {counts}")
+    return in_turns({n: reading(spark, query) for n, query in queries.items()}, rounds)
 
 
 def rows_read(spark: SparkSession, query: str, columns: int) -> int:

@@ -1,4 +1,4 @@
-"""Where a benchmark runs: a Spark, a warehouse and a profile of its own."""
+"""The place of a benchmark: a Spark, a warehouse and a profile of its own."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PROJECT = PRODUCT / "examples" / SAMPLE
 SCHEMA = "secure_datasets"
 # The raw tables that the sample loads, each by the feed that the sample declares.
 OF_THE_SAMPLE = "repository_sample"
-# Where the same project is run for more users.
+# The schema of the same project for more users.
 GROWN_SCHEMA = "secure_datasets_grown"
-# What docs/performance.md tells those who ask by user to set for their sessions.
+# The settings for sessions that ask by user, by docs/performance.md.
 READER_SETTINGS = {"spark.sql.cbo.enabled": "true"}
 
 
@@ -74,7 +74,7 @@ class Workspace:
         self.spark: SparkSession = start_session(self.settings)
 
     def reader(self) -> SparkSession:
-        """Return a session of those who ask by user, on the same Spark."""
+        """Return a session that asks by user, on the same Spark."""
         session = self.spark.newSession()
         for name, value in READER_SETTINGS.items():
             session.conf.set(name, value)

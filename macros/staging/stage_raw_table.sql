@@ -26,9 +26,8 @@
 {%- endif -%}
 {%- set deletes = feed and feed.deletes -%}
 {%- set limits = ['valid_from', 'valid_until'] | select('in', table.columns) | list if table.holds_for_a_time else [] -%}
-{%- if limits and not history_of -%}
-    {#- The rows depend on no clock: the view over them does. -#}{% do config(in_time='is_live') %}
-{%- endif -%}
+{#- The rows depend on no clock: the view over them does. -#}
+{%- if limits and not history_of -%}{% do config(in_time='is_live') %}{%- endif -%}
 with {{ secure_datasets.read_deliveries(name, rows=history_of, until=var('as_of', none), readings=readings, feed=feed) }},
 {%- if table.object_type %}
 

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import Any
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_secure_spark.formats import ANALYZE, DELTA, ICEBERG, PARQUET, format_of
+from dbt_secure_spark.formats import ICEBERG, PARQUET
 from dbt_secure_spark.lineage import STORED, relation_of
 from dbt_secure_spark.queries import (
     PART_OF_NAME,
@@ -41,13 +40,7 @@ from dbt_secure_spark.versions import (
     without_kept,
 )
 
-logger = AdapterLogger("Spark")
-
 NAME = re.compile(r"\w+")
-# An older Iceberg, and a session that does not know `call`.
-HAS_NO_PROCEDURE = re.compile(
-    r"compute_table_stats\W* not found|PARSE_SYNTAX_ERROR.*'call'", re.I
-)
 # The number of versions in one query: the query has each name.
 AT_ONCE = 50
 # A version in a view's text, and the catalog in front of it.
@@ -201,51 +194,6 @@ def rows_with_snapshot(adapter: SparkAdapter, version: str) -> int:
     ((rows, snapshot),) = rows_of(adapter, query)
     _note(adapter, version, snapshot)
     return int(rows)
-
-
-def count_values(
-    adapter: SparkAdapter, version: Any, columns: Iterable[str], file_format: str | None
-) -> None:
-    """Count the values of a version's columns, so that Spark plans by them.
-
-    Without them a query for one user may read a whole base. Databricks counts the
-    values of its own tables.
-    """
-    statement, catalog = format_of(file_format).statistics, versions_catalog(adapter)
-    is_databricks = adapter.config.credentials.method in OF_DATABRICKS
-    if is_databricks and str(file_format).lower() == DELTA:
-        statement = ANALYZE
-    if statement == ANALYZE:
-        listed = ", ".join(columns)
-        adapter.execute(statement.format(table=version, columns=listed))
-    elif statement and catalog:
-        # Iceberg knows a column in its own letters only.
-        known = {
-            str(row[0]).lower(): row[0]
-            for row in rows_of(adapter, f"describe table {version}")
-        }
-        named = [known.get(each.strip("`").lower(), each) for each in columns]
-        _call_to_count(adapter, statement, table_of(adapter, version), named)
-
-
-def _call_to_count(
-    adapter: SparkAdapter, statement: str, table: str, columns: list[str]
-) -> None:
-    catalog = versions_catalog(adapter)
-    texts = ", ".join(f"'{column}'" for column in columns)
-    try:
-        adapter.execute(statement.format(catalog=catalog, table=table, texts=texts))
-    except DbtRuntimeError as failure:
-        (told, *_) = failure.msg.strip().splitlines()
-        if not HAS_NO_PROCEDURE.search(told):
-            raise
-        if not getattr(adapter, "told_of_counting", False):
-            logger.warning(
-                "The values of access views are not counted, so a query for one user"
-                " may read whole bases. It takes Iceberg's compute_table_stats, which"
-                f" 1.10 has, and its extension in the session: {told}"
-            )
-        adapter.told_of_counting = True
 
 
 def _note(adapter: SparkAdapter, version: str, snapshot: Any) -> None:

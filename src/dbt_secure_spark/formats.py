@@ -28,7 +28,7 @@ ANALYZE = "analyze table {table} compute statistics for columns {columns}"
 # It refuses `analyze table`, and makes no further snapshot.
 OF_ICEBERG = (
     "call {catalog}.system.compute_table_stats("
-    "table => '{table}', columns => array({texts}))"
+    "table => '{table}', columns => array({columns}))"
 )
 FORMATS = {
     PARQUET: Format(ANALYZE, is_in_files=True, is_listed=True),

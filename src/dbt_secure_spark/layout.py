@@ -1,12 +1,16 @@
-"""How a version lies in storage: its folders, buckets and number of files."""
+"""How a version lies in storage: its folders, buckets, files and counted values."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
-from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_secure_spark.catalogs import table_of
 from dbt_secure_spark.folders import (
     AUTO,
     NAME,
@@ -17,14 +21,18 @@ from dbt_secure_spark.folders import (
     key_of,
     number_for,
 )
-from dbt_secure_spark.lineage import (
-    relation_of,
-)
+from dbt_secure_spark.formats import ANALYZE, DELTA, OF_ICEBERG, format_of
+from dbt_secure_spark.lineage import relation_of
 from dbt_secure_spark.run import run_of
-from dbt_secure_spark.versions import (
-    rows_of,
-)
+from dbt_secure_spark.settings_of_views import OF_DATABRICKS
+from dbt_secure_spark.versions import rows_of, versions_catalog
 
+logger = AdapterLogger("Spark")
+
+# The errors of an older Iceberg, and of a session that does not know `call`.
+HAS_NO_PROCEDURE = re.compile(
+    r"compute_table_stats\W* not found|PARSE_SYNTAX_ERROR.*'call'", re.I
+)
 # One task must sort a file's rows, but fewer files are read faster.
 ROWS_IN_A_FILE = 5_000_000
 
@@ -147,3 +155,50 @@ def kind_of(adapter: SparkAdapter, node: dict[str, Any], column: str, code: str)
         return (node["columns"].get(column, {}).get("data_type") or "").lower()
     query = f"describe query select `{column}` from (\n{code}\n) as of_query"
     return str(rows_of(adapter, query)[0][1]).lower()
+
+
+def count_values(
+    adapter: SparkAdapter, version: Any, columns: Iterable[str], file_format: str | None
+) -> None:
+    """Count the values of a version's columns, so that Spark plans by them.
+
+    Without them a query for one user may read a whole base. An Iceberg that can't count
+    is a warning.
+    """
+    statement = format_of(file_format).statistics
+    is_databricks = adapter.config.credentials.method in OF_DATABRICKS
+    if is_databricks and str(file_format).lower() == DELTA:
+        # Databricks counts the values of its own tables.
+        statement = ANALYZE
+    if statement == ANALYZE:
+        listed = ", ".join(columns)
+        adapter.execute(statement.format(table=version, columns=listed))
+    elif statement == OF_ICEBERG and versions_catalog(adapter):
+        _count_in_iceberg(adapter, version, columns)
+
+
+def _count_in_iceberg(
+    adapter: SparkAdapter, version: Any, columns: Iterable[str]
+) -> None:
+    # Iceberg finds a column only in the letters of its own name.
+    told = rows_of(adapter, f"describe table {version}")
+    known = {str(row[0]).lower(): row[0] for row in told}
+    named = [known.get(each.strip("`").lower(), each) for each in columns]
+    statement = OF_ICEBERG.format(
+        catalog=versions_catalog(adapter),
+        table=table_of(adapter, version),
+        columns=", ".join(f"'{each}'" for each in named),
+    )
+    try:
+        adapter.execute(statement)
+    except DbtRuntimeError as failure:
+        (why, *_) = failure.msg.strip().splitlines()
+        if not HAS_NO_PROCEDURE.search(why):
+            raise
+        if not getattr(adapter, "has_warned_of_counting", False):
+            logger.warning(
+                f"The values of {version} and of later versions are not counted, so a"
+                " query for one user may read whole bases. It takes Iceberg's"
+                f" compute_table_stats, as 1.10 has it, and its extension: {why}"
+            )
+        adapter.has_warned_of_counting = True

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Table functions that read no relation.
 READ_NOTHING = {"explode", "explode_outer", "inline", "inline_outer", "json_tuple"}
 READ_NOTHING |= {"posexplode", "posexplode_outer", "range", "stack"}
-# Functions of Python models whose texts Spark runs, and the query that each makes.
+# Functions of Python models with a text for Spark, and the query that each makes.
 QUERIES = {
     "call_function": "select {}()",
     "call_udf": "select {}()",
@@ -319,7 +319,7 @@ def reads_narrowed(sql: str) -> bool:
 
 
 def name_of_untested(identifier: str) -> str:
-    """Return the name of the CTE with which a new view begins until its tests."""
+    """Return the name of the first CTE of a new view, until its tests."""
     return f"untested_{_word_of(identifier)}"
 
 

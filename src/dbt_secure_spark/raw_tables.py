@@ -132,7 +132,7 @@ def refuse_other_partitions(
             read = "" if name == relation else f", which {relation} reads,"
             raise DbtRuntimeError(
                 f"{called}{read} has its partitions in the metastore, and the profile"
-                f" sets {PARTITIONS_ARE_ASKED_FOR} to false, by which Spark reads the"
+                f" sets {PARTITIONS_ARE_ASKED_FOR} to false, so that Spark reads the"
                 " files in the table's folder instead: leave that setting out."
             )
         for below in read_by_view(adapter, called, told) if is_view(told) else ():
@@ -215,7 +215,7 @@ def unknown_partitions(why: str) -> DbtRuntimeError:
     """Return the error for a view that may read a table with ignored partitions."""
     return DbtRuntimeError(
         f"{why} If it is a table with its partitions in the metastore, its rows would"
-        f" be others: the profile sets {PARTITIONS_ARE_ASKED_FOR} to false, by which"
+        f" be others: the profile sets {PARTITIONS_ARE_ASKED_FOR} to false, so that"
         " Spark reads the files in the table's folder instead. Leave that setting out."
     )
 
@@ -287,8 +287,8 @@ def raw_rows_as_of(
 ) -> str | None:
     """Return a raw table as it was at a moment; None if it keeps no snapshots.
 
-    Raises CompilationError if it keeps no snapshot of that moment, or one whose columns
-    differ from the columns that the feed declares.
+    Raises CompilationError if it keeps no snapshot of that moment, or if the snapshot's
+    columns differ from the columns that the feed declares.
     """
     current = _current_snapshot(adapter, relation)
     if current is None:
@@ -332,7 +332,7 @@ def raw_snapshots(
             raise _other_columns(name, relation, moment, differ)
         if differ and found:
             break
-        # A column may be newer than the last snapshot. Of several commits at one moment
+        # A column may be newer than the last snapshot. Among commits at one moment
         # the last counts.
         of_then = {"rows": str(relation) if differ else rows, "columns": columns}
         found.setdefault(each.since, {**of_then, "since": each.since})
@@ -398,7 +398,7 @@ def _until(
 def _differences(
     adapter: SparkAdapter, relation: Any, past: str, now_read: list[Any] | None = None
 ) -> str:
-    """Return the columns in which a snapshot of a table differs from the table."""
+    """Return the columns that differ between a table and its snapshot."""
     then = rows_of(adapter, f"describe query select * from {past}")
     if now_read is None:
         now_read = rows_of(adapter, f"describe query select * from {relation}")

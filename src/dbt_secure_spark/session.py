@@ -44,7 +44,7 @@ ANSI = "spark.sql.ansi.enabled"
 ZONE = "spark.sql.session.timeZone"
 OF_VIEWS = {PATHS_ARE_KEPT: "true", ANSI: "false", ZONE: "UTC"}
 
-# The Scala that a JAR's name says it is for, and that of Spark's own.
+# The version of Scala in the name of a JAR, and in the name of Spark's own library.
 OF_SCALA = re.compile(r"_(2\.1\d)[-:][^/]*$")
 OWN_SCALA = re.compile(r"scala-library-(2\.\d+)\.").match
 
@@ -71,9 +71,9 @@ def jars_of_spark() -> Path:
 
 
 def told_of_scala(parameters: Mapping[str, Any], jars: Path) -> str | None:
-    """Return a sentence if a profile's JAR is for another Scala than Spark's.
+    """Return a sentence if a profile's JAR is for a different Scala; None otherwise.
 
-    Spark would fail at its first use, with the name of a class of Scala's.
+    Without it, Spark fails when the JAR is first used, with the name of a class.
     """
     own = {found[1] for each in jars.glob("*.jar") if (found := OWN_SCALA(each.name))}
     for setting in ("spark.jars", "spark.jars.packages"):

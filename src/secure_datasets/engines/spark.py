@@ -174,7 +174,7 @@ class OtherCatalogs(Spark):
                 self.why_not = "Spark works on other machines: this one gets no files"
         self.moment, self.told = as_of, told
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        # What is read under the name of a past table.
+        # The relations that stand for past tables, by name.
         self._past: dict[str, str] = {}
 
     def relation(self, name: str) -> Files | None:
@@ -195,7 +195,7 @@ class OtherCatalogs(Spark):
 
     def _is_elsewhere(self, name: str) -> bool:
         """Return whether a name is in a catalog; raise if Spark can't copy from it."""
-        # A state, whose author may be anybody, has written the name.
+        # The name comes from a state, which anybody may have written.
         if not OF_A_CATALOG.fullmatch(name):
             return False
         if self.why_not:

@@ -10,7 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
 from rendering import ROOT
 
-from dbt_secure_spark import catalogs
+from dbt_secure_spark import layout
 from dbt_secure_spark.formats import FORMATS, format_of
 
 MACRO = ROOT / "src/dbt/include/secure_spark/macros/publish_rows.sql"
@@ -50,7 +50,7 @@ class Publishing:
             return ""
 
         def count_values(*given) -> None:
-            catalogs.count_values(self.adapter, *given)
+            layout.count_values(self.adapter, *given)
 
         names = ("record_version", "note_made_of", "check_lock", "note_files")
         environment = jinja2.Environment(extensions=["jinja2.ext.do"])
@@ -96,12 +96,12 @@ def test_values_are_counted_as_the_format_bears_it(file_format, method, expected
 )
 def test_an_iceberg_that_counts_no_values_is_a_warning(told, monkeypatch):
     warned = []
-    monkeypatch.setattr(catalogs.logger, "warning", warned.append)
+    monkeypatch.setattr(layout.logger, "warning", warned.append)
     publishing = Publishing("iceberg", "session")
     publishing.failure = told
     assert publishing.run() == publishing.run() == []
     (warning,) = warned
-    assert warning.startswith("The values of access views are not counted")
+    assert warning.startswith(f"The values of {VERSION} and of later versions")
     assert warning.endswith(told)
 
 

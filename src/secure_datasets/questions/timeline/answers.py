@@ -248,9 +248,9 @@ def worked_out(models: Models, moments: Moments, parts: Facts) -> dict[str, Data
 
 
 def beginnings(parts: Facts) -> dict[str, int]:
-    """Return since when tables are known that have no earlier past, in microseconds.
+    """Return the beginning of each past that has one, by table, in microseconds.
 
-    Those whose rows decide about a tier.
+    Only the tables that decide about a tier.
     """
     raw_tables = parts["raw_tables"]
     tiers = parts["tiers"].values()
@@ -266,18 +266,18 @@ def beginnings(parts: Facts) -> dict[str, int]:
 
 
 def told_since(parts: Facts) -> int | None:
-    """Return since when the past of all tables is known, in microseconds.
+    """Return the latest beginning, when all tables have a past; None if there is none.
 
-    Before, some tables would be empty. None if the past has no such beginning.
+    Before it, some tables would be empty.
     """
     return max(beginnings(parts).values(), default=None)
 
 
 def known_from(rows: DataFrame, begins: int | None) -> DataFrame:
-    """Return the versions of rows since a moment; what was there then begins then.
+    """Return the versions of rows since a moment: the ones at that moment begin there.
 
     rows    all versions of the rows, from `versions_query`
-    begins  in microseconds; None takes all versions
+    begins  the moment in microseconds; None takes all versions
     """
     if begins is None:
         return rows

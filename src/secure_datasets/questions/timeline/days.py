@@ -86,7 +86,7 @@ def access_on(
             found = counted(of_tiers) if of_tiers else {}
         first = replica.first_load()
         if first is not None:
-            # What holds the present has no earlier past than its snapshots.
+            # A table of the present has no earlier past than its snapshots.
             first = max(first, told_since(parts) or first)
         # A day without anything new has the result of the day before.
         places = [bisect_right(moments.times, begin) - 1 for begin in begins]

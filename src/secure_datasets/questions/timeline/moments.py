@@ -1,6 +1,6 @@
 """The rows of all moments side by side.
 
-What is staged of a raw row changes at some load times, its moments. A row stands once
+The staged form of a raw row changes at some load times, its moments. A row stands once
 for each moment, and its ids are numbers of this moment only: the high bits are the
 moment, the low bits the id's place among all ids. So models that join rows by ids
 compute all moments at once, and each moment reads its own rows only.
@@ -107,9 +107,9 @@ def no_rows_of(frame: DataFrame) -> DataFrame:
 class Moments:
     """The rows of some raw tables at all their moments.
 
-    rows      the result of versions(), or a choice of them, by table
+    rows      the result of versions(), or some of its rows, by table
     ids       the ids of the rows, by table
-    versions  the result of versions(), whole: they have the names
+    versions  the result of versions(), which has all names, by table
     """
 
     def __init__(

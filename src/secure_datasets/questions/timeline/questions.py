@@ -65,7 +65,7 @@ class AccessTimelines:
         return {"kind": kind, "asked": asked[kind], "limit": int(limit)}
 
     def columns_named(self, table: Facts) -> list[str]:
-        """Return the columns by which deliveries of a raw table are looked up."""
+        """Return the columns that find deliveries of a raw table."""
         called = [name for name in CALLED if name in table["columns"]]
         return ["id", LOADED, *table["references"], *called]
 
