@@ -2656,7 +2656,7 @@ def test_a_view_is_followed_to_the_partitions_that_are_not_asked_for(text, why):
         columns_of(adapter, relation)
     told = " ".join(str(refused.value).split())
     assert why in told
-    assert "manageFilesourcePartitions to false, by which Spark reads the files" in told
+    assert "manageFilesourcePartitions to false, so that Spark reads" in told
 
 
 @pytest.mark.parametrize(
