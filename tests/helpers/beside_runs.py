@@ -21,7 +21,7 @@ from harness import KEEP_READING, READ, RUN_SQL, Deployment, stop
 from states import RAW_SCHEMA, STATES, deliver, raw_table_statements, state
 
 from dbt_secure_spark.versions import versions_kept, versions_read
-from dbt_secure_spark.warehouse import CLAIM
+from dbt_secure_spark.warehouse import CLAIM, CLAIM_TABLE
 
 ROUNDS = int(os.environ.get("ROUNDS", "12"))
 SEED = int(os.environ.get("SEED", "1"))
@@ -123,7 +123,7 @@ class Running:
             f"show tables in {f'{catalog}.' if catalog else ''}{schema}",
             f"show table extended in {SCHEMA} like '*'",
         )
-        tables = {row[1] for row in listed} - {CLAIM}
+        tables = {row[1] for row in listed} - {CLAIM, CLAIM_TABLE}
         named = {
             version.partition(".")[2]
             for *_, told in definitions
@@ -131,7 +131,7 @@ class Running:
         }
         place = f"{catalog}/{schema}" if catalog else f"shared_warehouse/{schema}.db"
         folder = self.folder / ".spark" / place
-        folders = {path.name for path in folder.iterdir()} - {CLAIM}
+        folders = {path.name for path in folder.iterdir()} - {CLAIM, CLAIM_TABLE}
         return {"tables": tables - named, "folders": folders - tables}
 
 
