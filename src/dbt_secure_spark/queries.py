@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dbt_common.exceptions import CompilationError
 
 from dbt_secure_spark.hidden_reads import first_that_hides
+from dbt_secure_spark.python_columns import are_columns_in, makes_query
 from dbt_secure_spark.versions import NAMED_VERSION
 
 if TYPE_CHECKING:
@@ -783,6 +784,7 @@ def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
             f" {ast.unparse(hidden)[:80]} may read what it does not name."
         )
     queries, readings = [], []
+    are_columns = are_columns_in(tree, QUERIES)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             word = node.attr
@@ -791,7 +793,7 @@ def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
             word = node.id
         else:
             continue
-        texts = _texts(word, called.get(node))
+        texts = _texts(word, called.get(node), are_columns)
         if word in QUERIES.keys() | READERS or word.startswith("read_"):
             if texts is None:
                 raise CompilationError(
@@ -876,35 +878,32 @@ def _refuse_what_leaves_the_code(
             )
 
 
-def _texts(word: str, call: ast.Call | None) -> list[str] | None:
-    """Return the texts that a call passes; None if they are unknown."""
+def _texts(
+    word: str,
+    call: ast.Call | None,
+    are_columns: Callable[[list[ast.expr]], bool] = lambda given: True,
+) -> list[str] | None:
+    """Return the texts that a call passes; None if they are unknown.
+
+    are_columns  says of arguments whether they are columns and no texts
+    """
     if word in READERS or word.startswith("read_") or call is None:
         return None
     # Only selectExpr takes several texts; further arguments are values.
     given = call.args if word == "selectExpr" else call.args[:1]
     keywords = call.keywords
     if word in TAKE_COLUMNS:
-        given = given + [key.value for key in keywords if key.arg == "condition"]
+        # As the function of a class it takes the rows first.
+        given = call.args + [key.value for key in keywords if key.arg == "condition"]
         keywords = []
-        if any(map(_makes_query, given)):
+        others = [each for each in given if not isinstance(each, ast.Constant)]
+        if any(map(makes_query, others)) or not are_columns(others):
             return None
         given = [argument for argument in given if isinstance(argument, ast.Constant)]
     texts = [arg.value for arg in given if isinstance(arg, ast.Constant)]
     texts = [text for text in texts if isinstance(text, str)]
     is_told = (texts or word in TAKE_COLUMNS) and len(texts) == len(given)
     return texts if is_told and not keywords else None
-
-
-def _makes_query(argument: ast.expr) -> bool:
-    """Return whether an argument builds a text that may be part of a query."""
-    if isinstance(argument, ast.Constant):
-        return False
-    return isinstance(argument, ast.JoinedStr) or any(
-        isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and re.search(r"\b(select|from)\b", node.value, re.I)
-        for node in ast.walk(argument)
-    )
 
 
 def _tree(node_name: str, sql: str) -> exp.Expression:

@@ -109,3 +109,57 @@ def test_the_products_python_models_are_known_and_give_the_same_for_the_same(pat
 )
 def test_Z4_a_function_of_one_s_own_may_read_anything(body, is_known):
     assert (what_python_asks(HEAD + body) is not None) == is_known
+
+
+QUERY = "'id in (select j.id from s.jobs as j)'"
+F = "from pyspark.sql import functions as F\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"busy = {QUERY}\n    return df.filter(busy)",
+        f"busy = {QUERY}\n    return df.filter(busy.strip())",
+        f"busy = 'not ' + {QUERY}\n    return df.filter(condition=busy)",
+        "busy = 'exists (table s.jobs)'\n    return df.where(busy)",
+        f"return [df.filter(busy) for busy in [{QUERY}]][0]",
+        f"return df.transform(lambda d, q: d.where(q), {QUERY})",
+        f"busy = {{'jobs': {QUERY}}}\n    return df.where(busy['jobs'])",
+        f"def of(d, q={QUERY}):\n        return d.where(q)\n    return of(df)",
+        f"busy = F.lit(1)\n    busy = {QUERY}\n    return df.where(busy)",
+        f"return df.where({QUERY} % ())",
+    ],
+)
+def test_Z4_a_condition_that_is_no_plain_column_may_hide_a_query(body):
+    assert what_python_asks(F + HEAD + body) is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [f"DataFrame.filter(df, {QUERY})", f"DataFrame.where(df, condition={QUERY})"],
+)
+def test_Z4_a_condition_is_read_where_the_class_takes_it(call):
+    code = f"from pyspark.sql import DataFrame\n{HEAD}return {call}"
+    (found,) = what_python_asks(code)
+    assert "s.jobs" in found
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "F.col('a') > 1",
+        "~F.col('a').isNull() & df.a.isin(1, 2)",
+        "F.exists('a', lambda x: x > 1)",
+        "F.col('a') + 1 == 2",
+        "df.name.like('a%') | (df.b < 3)",
+    ],
+)
+def test_a_condition_that_is_a_column_is_known_beside_a_query(condition):
+    body = f"busy = {condition}\n    df = df.filter(busy).where({condition})"
+    (found,) = what_python_asks(f"{F}{HEAD}{body}\n    return df.where({QUERY})")
+    assert "s.jobs" in found
+
+
+def test_a_condition_of_any_kind_is_known_where_no_text_is_one_of_a_query():
+    body = '"""Rows from here."""\n    return df.filter(df["is_open"]).where(df.a)'
+    assert what_python_asks(HEAD + body) == ()
