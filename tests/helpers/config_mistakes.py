@@ -776,6 +776,11 @@ MISTAKES = {
         "condition: job_name = job_id in (1)",
         f"{AUDITORS}: 'condition' has operators side by side that are read in more",
     ),
+    "a subquery's condition stands in brackets alone": (
+        "condition: job_name is not null",
+        "condition: exists (select 1 from t where (is_open))",
+        f"{AUDITORS}: 'condition' has 'where (...)' behind a relation, and Spark takes",
+    ),
     "a condition casts to a length": (
         "condition: job_name is not null",
         "condition: cast(job_name as varchar(3)) = 'abc'",

@@ -329,6 +329,8 @@ def _tree(
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import SqlglotError
 
+    from secure_datasets.sql.statements import clause_read_as_alias
+
     # sqlglot warns if it can't parse a part further, such as the path of a JSON value.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     dialect = Spark()
@@ -348,6 +350,11 @@ def _tree(
     (tree,) = found
     if any(node.comments for node in tree.walk()):
         raise ExpressionProblem("'{key}' has a comment")
+    if word := clause_read_as_alias(tree):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{word} (...)' behind a relation, and Spark takes '{word}'"
+            f" for the relation's alias: write '{word}' without brackets"
+        )
     for node in tree.find_all(exp.Func):
         if "start" in node.meta:
             name = skeleton[node.meta["start"] : node.meta["end"] + 1]

@@ -95,6 +95,41 @@ def named_with_columns(nodes: Iterable[exp.Expression]) -> set[str]:
     }
 
 
+def clause_read_as_alias(tree: exp.Expression) -> str | None:
+    """Return the first word of a clause that Spark reads as a relation's alias, if any.
+
+    `where (a, b)` behind a relation without an alias gives the relation the name
+    `where` and its columns the names a and b.
+    """
+    for select in tree.find_all(exp.Select):
+        for key in ("where", "having", "qualify"):
+            if clause := select.args.get(key):
+                bracket = clause.this
+                are_names = isinstance(bracket, exp.Paren | exp.Tuple) and all(
+                    isinstance(each, exp.Column) and len(each.parts) == 1
+                    for each in (bracket.expressions or [bracket.this])
+                )
+                if are_names and _ends_without_alias(select):
+                    return key
+                break
+            # What stands before it ends the relations.
+            if key == "where" and select.args.get("group"):
+                break
+    return None
+
+
+def _ends_without_alias(select: exp.Select) -> bool:
+    """Return whether the last relation of a query may still be given an alias."""
+    joins = select.args.get("joins")
+    last = joins[-1] if joins else select.args.get("from_") or select.args.get("from")
+    if last is None or select.args.get("laterals") or last.args.get("pivots"):
+        return False
+    # A join without a condition has this one for the parser.
+    if last.args.get("on") not in (None, exp.true()) or last.args.get("using"):
+        return False
+    return not last.this.alias
+
+
 def _told(error: SqlglotError) -> str:
     """Return a parser's message with its place."""
     for told in getattr(error, "errors", None) or []:
@@ -125,4 +160,8 @@ def tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
         raise NotUnderstood("a hint stands in a comment")
     if len(trees) != 1:
         raise NotUnderstood("it is not one query")
+    if word := clause_read_as_alias(trees[0]):
+        raise NotUnderstood(
+            f"for Spark '{word} (...)' names a relation and its columns"
+        )
     return tokens, trees[0]
