@@ -301,11 +301,12 @@ def check_comparisons(tree: exp.Expression) -> None:
         left = family(node.this)
         for other in filter(None, others):
             right = family(other)
-            if _is_variant(node.this) and _is_variant(other):
+            if _is_variant(node.this) or _is_variant(other):
                 raise ExpressionProblem(
                     "'{key}' compares variants, which Spark never does: compare values"
                     " of theirs, such as try_variant_get(x, '$.a', 'string')"
                 )
+            _check_members(node.this.unnest(), other.unnest())
             if left == right == "map":
                 raise ExpressionProblem(
                     "'{key}' compares maps, which Spark never does: compare values of"
@@ -331,6 +332,8 @@ def check_comparisons(tree: exp.Expression) -> None:
                 and bool(pair & {"number", "boolean"})
             )
             never = never or pair == {"interval", "string"}
+            # `x = 1` and `x = 'true'` are asked of a flag, and `x in (1)` is not.
+            never = never or (isinstance(node, exp.In) and "boolean" in pair)
             if never:
                 is_days = pair == {"interval", "number"}
                 raise ExpressionProblem(
@@ -339,14 +342,54 @@ def check_comparisons(tree: exp.Expression) -> None:
                 )
 
 
+def _check_members(left: exp.Expression, right: exp.Expression) -> None:
+    """Raise a problem at rows, structs or arrays of members that Spark compares not."""
+    from sqlglot import exp
+
+    both = (left, right)
+    if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
+        sides = [[each.unnest().type for each in side.expressions] for side in both]
+        advice = ": write 'cast(1 as bigint)', or 'a = 1 and b = 2'"
+    elif family(left) == family(right) and family(left) in ("array", "struct"):
+        parts = [getattr(side.type, "expressions", []) for side in both]
+        sides = [[part.args.get("kind", part) for part in side] for side in parts]
+        advice = ""
+    else:
+        return
+    for one, two in zip(*sides, strict=False):
+        if one is None or two is None:
+            continue
+        kinds = (family_of_type(one), family_of_type(two))
+        if None in kinds or "null" in kinds:
+            continue
+        # Elements of arrays are widened, but not to decimals.
+        is_alike = kinds[0] == kinds[1] and (
+            one == two
+            or kinds[0] != "number"
+            or (
+                family(left) == "array"
+                and exp.DataType.Type.DECIMAL not in (one.this, two.this)
+            )
+        )
+        if not is_alike:
+            written = " and ".join(each.sql("spark").lower() for each in (one, two))
+            raise ExpressionProblem(
+                f"'{{key}}' compares values that have {written} in one place, which"
+                f" Spark does not fit to one another{advice}"
+            )
+
+
 def _is_variant(node: exp.Expression) -> bool:
     """Whether a value is known to be a variant."""
     from sqlglot import exp
 
     node = node.unnest()
     is_typed = node.type is not None and node.type.this is exp.DataType.Type.VARIANT
-    is_called = isinstance(node, exp.Anonymous) and node.name.lower()
-    return is_typed or is_called == "try_parse_json"
+    if not isinstance(node, exp.Anonymous):
+        return is_typed
+    # Without a type it gives a variant.
+    is_part = node.name.lower() == "try_variant_get" and len(node.expressions) == 2
+    return is_part or node.name.lower() == "try_parse_json"
 
 
 def check_parts(tree: exp.Expression) -> None:
@@ -431,7 +474,14 @@ def check_kinds(tree: exp.Expression) -> None:
             _check_together([node.args["true"], node.args.get("false")], "if")
         elif isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
             _check_together([node.this, *node.expressions], node.sql_name().lower())
+        elif isinstance(node, exp.IntDiv):
+            _check_whole_division(node)
         elif isinstance(node, exp.Array):
+            if node.args.get("value_constructor") is False:
+                raise ExpressionProblem(
+                    "'{key}' has a list in brackets, which Spark has not: write"
+                    " 'array(1, 2)'"
+                )
             _check_together(node.expressions, "array")
 
 
@@ -474,6 +524,23 @@ def _check_cast(node: exp.Cast) -> None:
         )
 
 
+def _check_whole_division(node: exp.IntDiv) -> None:
+    """Raise a problem at `div` of what is neither a whole number nor an interval."""
+    from sqlglot import exp
+
+    kind = exp.DataType.Type
+    for part in (node.left.unnest(), node.right.unnest()):
+        found = family(part)
+        is_known = isinstance(part, exp.Column | exp.Cast) and part.type is not None
+        if is_known and part.type.this in (kind.FLOAT, kind.DOUBLE):
+            found = part.type.sql("spark").lower()
+        if found not in (None, "null", "number", "interval"):
+            raise ExpressionProblem(
+                f"'{{key}}' has 'div' of the type {found}, which only whole numbers"
+                " have: write a cast to bigint"
+            )
+
+
 def _check_sum(node: exp.Add | exp.Sub) -> None:
     """Raise a problem at a sum with true or false, or of a moment and a number."""
     from sqlglot import exp
@@ -492,6 +559,8 @@ def _check_sum(node: exp.Add | exp.Sub) -> None:
         advice = ": write '... + interval ...' with a constant"
     elif kinds == {"interval", "number"}:
         advice = ": write 'datediff(x, y)' for days"
+    elif isinstance(node, exp.Add) and kinds & MOMENTS and "string" in kinds:
+        advice = ": write 'x + interval '1' day'"
     elif not ("boolean" in kinds and "number" in kinds):
         return
     raise ExpressionProblem(f"'{{key}}' adds or subtracts what Spark does not{advice}")
@@ -512,7 +581,7 @@ def check_bits(tree: exp.Expression) -> None:
             is_known = isinstance(part.unnest(), exp.Column | exp.Cast | exp.Literal)
             if found == "number" and is_known and not is_whole:
                 found = written.sql("spark").lower()
-            if found not in (None, "null", "string", "number"):
+            if found not in (None, "null", "number"):
                 raise ExpressionProblem(
                     f"'{{key}}' has bits of the type {found}, which only whole numbers"
                     " have: write a cast to bigint"

@@ -11,7 +11,7 @@ from secure_datasets.config.checks.shapes import WHOM
 from secure_datasets.config.problems import Path
 from secure_datasets.rules import readers, times
 from secure_datasets.sql import clock_texts as clock
-from secure_datasets.sql import days, expressions, inference, spelling
+from secure_datasets.sql import days, expressions, inference, nested_masks, spelling
 from secure_datasets.sql import function_calls as calls
 from secure_datasets.sql.expressions import ExpressionProblem, Scope
 
@@ -355,6 +355,7 @@ class PolicyChecks:
             if becomes:
                 expressions.check_mask(found, becomes)
                 inference.check_mask(tree, becomes)
+                nested_masks.check_nested(tree, becomes)
                 days.check_mask(tree, becomes)
         except ExpressionProblem as problem:
             self.draft.fail(place, str(problem).replace("{key}", place[-1]))
