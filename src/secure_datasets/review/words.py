@@ -5,8 +5,8 @@ from __future__ import annotations
 # The status of an access in the reviews, the most urgent first.
 STATUSES = {
     "to be removed": (
-        "the latest valid decision is to remove it, and it is still there. No new"
-        " decision is needed, unless it is to stay: then the same reviewer writes keep"
+        "the latest valid decision is to remove it, and it is still there. It needs no"
+        " new decision. If it is to stay, somebody whose keep certifies writes keep"
     ),
     "unreadable": "a decision about it can't be read; whoever runs the review mends it",
     "void": (
