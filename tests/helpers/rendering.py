@@ -23,6 +23,7 @@ from secure_datasets.config.models import Models
 from secure_datasets.macro_methods import SecureDatasets
 from secure_datasets.questions.asked import AccessQuestions
 from secure_datasets.questions.changes import AccessChanges
+from secure_datasets.review.finding_rules import finding_rules
 
 # The files with the macros of a secure dataset.
 FILES = (
@@ -211,6 +212,7 @@ class Macros:
             secure_datasets=self.secure_datasets,
             access_questions=AccessQuestions,
             access_changes=AccessChanges,
+            finding_rules=partial(finding_rules, None),
             # Queries of a metastore have their own tests.
             limits_about_nothing=lambda *given: [],
             product_version=lambda: "1.0.0",

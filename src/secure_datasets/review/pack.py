@@ -25,7 +25,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from secure_datasets.questions.rejections import delivered, flaw_of, named_in
-from secure_datasets.review.words import RULES, STATUSES, TOLD, URGENT
+from secure_datasets.review.finding_rules import RULES, SEVERITIES
+from secure_datasets.review.words import STATUSES, TOLD, URGENT
 
 Row = dict[str, Any]
 # The type and the id of an object.
@@ -68,7 +69,6 @@ REJECTED = {
     "table_name": "table", "raw_id": "row", "why": "why", "names": "what it names",
     "loaded_on": "loaded on",
 }  # fmt: skip
-SEVERITIES = ("high", "medium", "low")
 # The remaining tasks about an access.
 AFTER_FINDING = "to decide after what a finding asks"
 REMOVED, PUT_OFF = "to be removed", "to be removed, put off"
