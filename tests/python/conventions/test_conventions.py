@@ -465,7 +465,7 @@ def test_the_resolution_layer_is_private_and_its_views_are_public(models):
 def test_every_published_sql_model_has_an_enforced_contract(models):
     for name, model in models.items():
         if name.startswith("vw_") and model["language"] == "sql":
-            assert model["config"]["contract"]["enforced"], name
+            assert model["config"]["contract"]["enforced"], f"{name}: in its YAML"
         if name.startswith("vw_"):
             types = {c["name"]: c["data_type"] for c in model["columns"].values()}
             assert all(types.values()), name
@@ -681,7 +681,17 @@ def test_readers_are_granted_the_published_secure_views_and_nothing_else(manifes
         *(f"{PREFIX}{name}" for name in CONFIG["datasets"]),
         *(tier["access_view"] for tier in CONFIG["tiers"].values()),
     }
-    assert granted == {name: {"select": ["reporting"]} for name in published}
+    expected = {name: {"select": ["reporting"]} for name in published}
+    assert granted == expected, "access views are granted in dbt_project.yml"
+
+
+def test_the_access_views_of_the_tiers_hold_rights_for_their_time(models):
+    views = {tier["access_view"] for tier in CONFIG["tiers"].values()}
+    stored = [name for name in views if models[name]["language"] == "python"]
+    assert len(stored) >= 3
+    for name in stored:
+        # A stored view without it would outlive a right that ends.
+        assert "in_time=True" in models[name]["raw_code"], name
 
 
 def test_a_grant_is_rendered_for_one_reader_at_a_time(dbt, parsed):

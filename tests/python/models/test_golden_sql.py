@@ -49,4 +49,4 @@ def test_every_golden_file_is_of_a_model(request):
     if request.config.getoption("--renew-golden"):
         for name in files.keys() - set(MODELS):
             files.pop(name).unlink()
-    assert sorted(files) == sorted(MODELS)
+    assert sorted(files) == sorted(MODELS), "pytest --renew-golden writes them anew"
