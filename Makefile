@@ -7,6 +7,8 @@ ASKED_BY := $(BIN)/secure-datasets
 SET_UP := .venv/.set-up
 # Spark 3.5, in an environment of its own.
 SPARK_3 := .venv-spark-3.5/.set-up
+# What is not the Spark of every test.
+OTHER_SPARKS := $(patsubst constraints-%.txt,.venv-%/.set-up,$(wildcard constraints-spark-*.txt))
 # The same, with the runtime of Iceberg.
 LAKEHOUSE := .venv-spark-3.5/.with-iceberg
 EXAMPLES := $(patsubst %/requirements.txt,%/.venv/.set-up,$(wildcard examples/*/requirements.txt))
@@ -87,13 +89,13 @@ test-all: test test-nightly test-deployments test-lakehouse test-browser mutants
 test-nightly: setup ## Run the tests that are dear, and whose rules are rarely wrong
 	$(BIN)/python -m pytest $(IN_TWO) -m nightly
 
-test-deployments: setup test-examples $(SPARK_3) ## Run the tests that start servers, and kill runs
+test-deployments: setup test-examples $(OTHER_SPARKS) ## Run the tests that start servers, and kill runs
 	$(BIN)/python -m pytest -m deployment --ignore-glob '*/test_example*.py'
 
-$(SPARK_3): pyproject.toml constraints-spark-3.5.txt constraints-without-spark.txt
+.venv-%/.set-up: pyproject.toml constraints-%.txt constraints-without-spark.txt
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --constraint constraints-spark-3.5.txt setuptools
-	$(@D)/bin/python -m pip install --quiet --constraint constraints-spark-3.5.txt \
+	$(@D)/bin/python -m pip install --quiet --constraint constraints-$*.txt setuptools
+	$(@D)/bin/python -m pip install --quiet --constraint constraints-$*.txt \
 		--no-build-isolation --editable .
 	@touch $@
 
@@ -179,5 +181,5 @@ metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start
 
 clean: ## Remove all that was built: .venv, .spark, target, logs
-	rm -rf .venv .venv-spark-3.5 .spark target logs profiles.yml .user.yml .pytest_cache .ruff_cache
+	rm -rf .venv .venv-spark-* .spark target logs profiles.yml .user.yml .pytest_cache .ruff_cache
 	cd examples && rm -rf */.venv */.spark */target */logs */dbt_packages */profiles.yml */.user.yml

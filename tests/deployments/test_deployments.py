@@ -23,7 +23,11 @@ from projects import ROOT, TEST_SETTINGS
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
 
-SPARK_3 = "spark-3.5"
+# Each has a Spark of its own, in .venv-spark-3.5 and so on.
+OTHER_SPARKS = [
+    each.stem.removeprefix("constraints-")
+    for each in sorted(ROOT.glob("constraints-spark-*.txt"))
+]
 QUESTIONS = (
     ("who", "hpark"),
     ("why", "hpark", "--dataset", "tests", "--row", "test_id=12"),
@@ -73,10 +77,10 @@ def local_rows(local) -> dict[str, list]:
     return rows(local)
 
 
-@pytest.fixture(params=["connect", "thrift", "cluster", "shared", SPARK_3])
+@pytest.fixture(params=["connect", "thrift", "cluster", "shared", *OTHER_SPARKS])
 def deployment(request, tmp_path) -> Iterator[Deployment]:
     """A copy of the project that runs against servers of its own."""
-    target = "local" if request.param == SPARK_3 else request.param
+    target = "local" if request.param in OTHER_SPARKS else request.param
     deployment = Deployment(tmp_path / "product", target, of_sample=True)
     parameters = deployment.parameters
     with ExitStack() as servers:
@@ -91,9 +95,9 @@ def deployment(request, tmp_path) -> Iterator[Deployment]:
             port = servers.enter_context(standalone_cluster(tmp_path))
             parameters["spark.master"] = f"spark://{LOOPBACK}:{port}"
             parameters.update(TEST_SETTINGS)
-        elif request.param == SPARK_3:
+        elif request.param in OTHER_SPARKS:
             parameters.update(TEST_SETTINGS)
-            deployment.bin = ROOT / ".venv-spark-3.5/bin"
+            deployment.bin = ROOT / f".venv-{request.param}/bin"
         else:
             parameters.update(TEST_SETTINGS)
             servers.enter_context(postgresql_metastore(deployment))
