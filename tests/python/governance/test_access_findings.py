@@ -806,5 +806,5 @@ def test_V1_every_rule_has_a_page_with_example_reason_and_remedy(rule):
 def test_V1_no_page_is_of_no_rule():
     pages = {path.stem for path in (ROOT / "docs/findings").glob("*.md")}
     assert pages == set(RULES)
-    # The one without a case needs feeds with limits: tests/meaning/test_rights_in_time.py.
+    # The one without a case: tests/meaning/test_rights_in_time.py.
     assert {*CASES, "grant-has-run-out"} == set(RULES)
