@@ -146,18 +146,25 @@ def kept_tests(**variables: str) -> dict[str, str]:
 def _kept(variables: dict[str, str]) -> dict[str, Any]:
     place = KEPT / f"{_digest_of_project(variables)}.json"
     KEPT.mkdir(parents=True, exist_ok=True)
-    # Processes of one run of the tests wait for the one that compiles.
-    with (KEPT / "lock").open("w") as lock:
+    # A process waits for the one that compiles the same.
+    with place.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.exists():
             written = place.with_suffix(".tmp")
             written.write_text(json.dumps(_compiled_copy(variables)))
             os.replace(written, place)
-            by_age = sorted(KEPT.glob("*.json"), key=lambda path: path.stat().st_mtime)
-            for old in by_age[:-MOST_KEPT]:
-                old.unlink()
+            _drop_old()
     os.utime(place)
     return json.loads(place.read_text())
+
+
+def _drop_old() -> None:
+    with (KEPT / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        by_age = sorted(KEPT.glob("*.json"), key=lambda path: path.stat().st_mtime)
+        for old in by_age[:-MOST_KEPT]:
+            old.unlink()
+            old.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def _compiled_copy(variables: dict[str, str]) -> dict[str, Any]:
