@@ -20,6 +20,7 @@ from datetime import datetime
 from harness import KEEP_READING, READ, RUN_SQL, Deployment, stop
 from states import RAW_SCHEMA, STATES, deliver, raw_table_statements, state
 
+from dbt_secure_spark.published_state import STATE
 from dbt_secure_spark.versions import versions_kept, versions_read
 from dbt_secure_spark.warehouse import CLAIM, CLAIM_TABLE
 
@@ -27,6 +28,8 @@ ROUNDS = int(os.environ.get("ROUNDS", "12"))
 SEED = int(os.environ.get("SEED", "1"))
 SCHEMA = "secure_datasets"
 CATALOG = "versions_catalog"
+# What lies beside the versions.
+OF_THE_SCHEMA = {CLAIM, CLAIM_TABLE, STATE}
 # More of them would take the run what it runs on.
 READERS = 2
 LOCK_SECONDS = 5
@@ -123,7 +126,7 @@ class Running:
             f"show tables in {f'{catalog}.' if catalog else ''}{schema}",
             f"show table extended in {SCHEMA} like '*'",
         )
-        tables = {row[1] for row in listed} - {CLAIM, CLAIM_TABLE}
+        tables = {row[1] for row in listed} - OF_THE_SCHEMA
         named = {
             version.partition(".")[2]
             for *_, told in definitions
@@ -131,7 +134,7 @@ class Running:
         }
         place = f"{catalog}/{schema}" if catalog else f"shared_warehouse/{schema}.db"
         folder = self.folder / ".spark" / place
-        folders = {path.name for path in folder.iterdir()} - {CLAIM, CLAIM_TABLE}
+        folders = {path.name for path in folder.iterdir()} - OF_THE_SCHEMA
         return {"tables": tables - named, "folders": folders - tables}
 
 
