@@ -2,7 +2,7 @@
 
 Staging, the resolution of access, the audit and the monitoring models hold the rows of
 all users. The list has names, so that no customer excuses a model by its folder. A test
-compares the list with the folders. The config names the base datasets.
+compares the list with the folders.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from secure_datasets.sql.scalar_functions import names
 PACKAGE = "secure_datasets"
 # The source of the raw tables.
 RAW_SOURCE = "repository"
-# From the folders staging, intermediate, access, view_authorization, leaks, privileges,
-# governance, changes and review.
+# From the folders staging, intermediate, access, datasets, view_authorization, leaks,
+# privileges, governance, changes and review.
 ADMINISTRATORS = names(
     """
     access_changes access_explanations access_findings access_freshness
@@ -29,7 +29,11 @@ ADMINISTRATORS = names(
     stg_template_test_executions stg_test_executions stg_tests stg_user_global_roles
     stg_user_group_members stg_user_groups stg_users stored_table_metadata
     uncounted_deliveries unrestricted_view_access user_role_names view_outcomes
-    vw_dataset_effective_user_permissions vw_secure_user_data_source_access
-    vw_secure_user_project_access vw_secure_user_results_access vw_secure_user_roles
+    vw_dataset_columns
+    vw_dataset_effective_user_permissions vw_dataset_event_history
+    vw_dataset_job_executions vw_dataset_jobs vw_dataset_metadata_objects
+    vw_dataset_tables vw_dataset_template_test_executions vw_dataset_test_executions
+    vw_dataset_tests vw_secure_user_data_source_access vw_secure_user_project_access
+    vw_secure_user_results_access vw_secure_user_roles
     """
 )
