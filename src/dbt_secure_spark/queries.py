@@ -894,7 +894,12 @@ def _texts(
     keywords = call.keywords
     if word in TAKE_COLUMNS:
         # As the function of a class it takes the rows first.
-        given = call.args + [key.value for key in keywords if key.arg == "condition"]
+        of = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if isinstance(of, ast.Name) and of.id == "DataFrame":
+            given = call.args[1:2]
+        if any(key.arg is None for key in keywords):
+            return None
+        given = given + [key.value for key in keywords if key.arg == "condition"]
         keywords = []
         others = [each for each in given if not isinstance(each, ast.Constant)]
         if any(map(makes_query, others)) or not are_columns(others):

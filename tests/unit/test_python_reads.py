@@ -128,6 +128,13 @@ F = "from pyspark.sql import functions as F\n"
         f"def of(d, q={QUERY}):\n        return d.where(q)\n    return of(df)",
         f"busy = F.lit(1)\n    busy = {QUERY}\n    return df.where(busy)",
         f"return df.where({QUERY} % ())",
+        f"q = {QUERY}\n    return df.where(q * (1 == 1))",
+        f"return df.filter(**{{'condition': {QUERY}}})",
+        f"q = {QUERY}\n    return df.where(F.cast(str, q))",
+        f"q = {QUERY}\n    F = str\n    return df.where(F(q))",
+        f"def table(x): return x\n    q = table({QUERY})\n    return df.where(q)",
+        "q = 'exists (table/**/jobs)'\n    return df.where(q)",
+        f"q = dbt.config.get({QUERY})\n    return df.where(q)",
     ],
 )
 def test_Z4_a_condition_that_is_no_plain_column_may_hide_a_query(body):
@@ -152,14 +159,25 @@ def test_Z4_a_condition_is_read_where_the_class_takes_it(call):
         "F.exists('a', lambda x: x > 1)",
         "F.col('a') + 1 == 2",
         "df.name.like('a%') | (df.b < 3)",
+        "df['is_open']",
+        "df.is_open",
+        "'a > 3'",
+        "df.a if df.a is not None else F.lit(1)",
+        "F.filter(F.col('a'), lambda z: z > 1)",
+        "df.a.getItem('x')",
+        " + ".join(["df.a"] * 1200),
     ],
 )
 def test_a_condition_that_is_a_column_is_known_beside_a_query(condition):
     body = f"busy = {condition}\n    df = df.filter(busy).where({condition})"
-    (found,) = what_python_asks(f"{F}{HEAD}{body}\n    return df.where({QUERY})")
-    assert "s.jobs" in found
+    found = what_python_asks(f"{F}{HEAD}{body}\n    return df.where({QUERY})")
+    assert any("s.jobs" in query for query in found)
 
 
 def test_a_condition_of_any_kind_is_known_where_no_text_is_one_of_a_query():
     body = '"""Rows from here."""\n    return df.filter(df["is_open"]).where(df.a)'
     assert what_python_asks(HEAD + body) == ()
+    body = "print('no rows from here')\n    p = df.toPandas()\n    return "
+    code = f"import numpy as np\n{HEAD}{body}"
+    assert what_python_asks(code + "np.where(p['a'] > 1, 'over 1', 0)") == ()
+    assert what_python_asks(code + "p.where(p.notnull(), None)") == ()

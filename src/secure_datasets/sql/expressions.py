@@ -350,7 +350,7 @@ def _tree(
     (tree,) = found
     if any(node.comments for node in tree.walk()):
         raise ExpressionProblem("'{key}' has a comment")
-    if word := clause_read_as_alias(tree):
+    if word := clause_read_as_alias(tokens):
         raise ExpressionProblem(
             f"'{{key}}' has '{word} (...)' behind a relation, and Spark takes '{word}'"
             f" for the relation's alias: write '{word}' without brackets"

@@ -343,40 +343,33 @@ def check_comparisons(tree: exp.Expression) -> None:
 
 
 def _check_members(left: exp.Expression, right: exp.Expression) -> None:
-    """Raise a problem at rows, structs or arrays of members that Spark compares not."""
+    """Raise a problem at rows whose members Spark fits not to one another."""
     from sqlglot import exp
 
-    both = (left, right)
-    if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
-        sides = [[each.unnest().type for each in side.expressions] for side in both]
-        advice = ": write 'cast(1 as bigint)', or 'a = 1 and b = 2'"
-    elif family(left) == family(right) and family(left) in ("array", "struct"):
-        parts = [getattr(side.type, "expressions", []) for side in both]
-        sides = [[part.args.get("kind", part) for part in side] for side in parts]
-        advice = ""
-    else:
+    if not (isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple)):
         return
-    for one, two in zip(*sides, strict=False):
-        if one is None or two is None:
-            continue
-        kinds = (family_of_type(one), family_of_type(two))
-        if None in kinds or "null" in kinds:
-            continue
-        # Elements of arrays are widened, but not to decimals.
-        is_alike = kinds[0] == kinds[1] and (
-            one == two
-            or kinds[0] != "number"
-            or (
-                family(left) == "array"
-                and exp.DataType.Type.DECIMAL not in (one.this, two.this)
-            )
-        )
-        if not is_alike:
-            written = " and ".join(each.sql("spark").lower() for each in (one, two))
+    for pair in zip(left.expressions, right.expressions, strict=False):
+        kinds = {family(part) for part in pair} - {None, "null"}
+        wholes = {_whole_type(part.unnest()) for part in pair} - {None}
+        written = wholes if len(wholes) > 1 else kinds
+        if len(written) > 1 and not written <= MOMENTS:
             raise ExpressionProblem(
-                f"'{{key}}' compares values that have {written} in one place, which"
-                f" Spark does not fit to one another{advice}"
+                "'{key}' compares rows that have"
+                f" {' and '.join(sorted(map(str, written)))} in one place, which Spark"
+                " does not fit to one another: write 'cast(1 as bigint)', or 'a = 1 and"
+                " b = 2'"
             )
+
+
+def _whole_type(node: exp.Expression) -> str | None:
+    """Return the type of a whole number, where it is certain."""
+    from sqlglot import exp
+
+    is_certain = isinstance(node, exp.Column | exp.Cast) or node.is_int
+    if not is_certain or node.type is None:
+        return None
+    is_whole = node.type.this in exp.DataType.INTEGER_TYPES
+    return node.type.sql("spark").lower() if is_whole else None
 
 
 def _is_variant(node: exp.Expression) -> bool:

@@ -44,6 +44,12 @@ WORDS = names(
 )
 
 
+# The words by which an expression goes on behind a bracket.
+OPERATORS = names("and between div ilike in is like not or regexp rlike")
+# The words before relations, and before what is no relation.
+CLAUSES = names("by from having join on qualify select set using where window")
+
+
 class NotUnderstood(Exception):
     """The query has a part that this module does not know."""
 
@@ -95,39 +101,107 @@ def named_with_columns(nodes: Iterable[exp.Expression]) -> set[str]:
     }
 
 
-def clause_read_as_alias(tree: exp.Expression) -> str | None:
+def clause_read_as_alias(tokens: list[Token]) -> str | None:
     """Return the first word of a clause that Spark reads as a relation's alias, if any.
 
     `where (a, b)` behind a relation without an alias gives the relation the name
     `where` and its columns the names a and b.
     """
-    for select in tree.find_all(exp.Select):
-        for key in ("where", "having", "qualify"):
-            if clause := select.args.get(key):
-                bracket = clause.this
-                are_names = isinstance(bracket, exp.Paren | exp.Tuple) and all(
-                    isinstance(each, exp.Column) and len(each.parts) == 1
-                    for each in (bracket.expressions or [bracket.this])
-                )
-                if are_names and _ends_without_alias(select):
-                    return key
-                break
-            # What stands before it ends the relations.
-            if key == "where" and select.args.get("group"):
-                break
+    for place, token in enumerate(tokens):
+        if _word(token) not in ("where", "having", "qualify"):
+            continue
+        end = _end_of_names(tokens, place + 1)
+        if end is None or _is_operator(tokens, end):
+            continue
+        if _ends_without_alias(tokens[:place]):
+            return _word(token)
     return None
 
 
-def _ends_without_alias(select: exp.Select) -> bool:
-    """Return whether the last relation of a query may still be given an alias."""
-    joins = select.args.get("joins")
-    last = joins[-1] if joins else select.args.get("from_") or select.args.get("from")
-    if last is None or select.args.get("laterals") or last.args.get("pivots"):
+def _word(token: Token) -> str:
+    """Return a word of SQL in lower case; nothing of a quoted name or a text."""
+    kinds = (TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING)
+    # Two words of SQL are one token.
+    words = "" if token.token_type in kinds else token.text.lower()
+    return words.split()[-1] if words.split() else ""
+
+
+def _end_of_names(tokens: list[Token], place: int) -> int | None:
+    """Return the place behind a bracket of bare names; none if there is none."""
+    if place >= len(tokens) or tokens[place].token_type is not TokenType.L_PAREN:
+        return None
+    for at in range(place + 1, len(tokens) - 1, 2):
+        is_quoted = tokens[at].token_type is TokenType.IDENTIFIER
+        if not is_quoted and not re.fullmatch(r"[^\W\d]\w*", _word(tokens[at])):
+            return None
+        if tokens[at + 1].token_type is TokenType.R_PAREN:
+            return at + 2
+        if tokens[at + 1].token_type is not TokenType.COMMA:
+            return None
+    return None
+
+
+def _is_operator(tokens: list[Token], place: int) -> bool:
+    """Return whether the bracket before a place goes on as an expression."""
+    if place >= len(tokens):
         return False
-    # A join without a condition has this one for the parser.
-    if last.args.get("on") not in (None, exp.true()) or last.args.get("using"):
+    return _word(tokens[place]) in OPERATORS or not re.match(
+        r"[\w`),;]", tokens[place].text
+    )
+
+
+def _ends_without_alias(tokens: list[Token]) -> bool:
+    """Return whether tokens end with a relation that may still be given an alias."""
+    depth, begin, clause = 0, len(tokens), ""
+    for place in range(len(tokens) - 1, -1, -1):
+        kind, word = tokens[place].token_type, _word(tokens[place])
+        depth += (kind is TokenType.R_PAREN) - (kind is TokenType.L_PAREN)
+        if depth < 0:
+            return False
+        if depth:
+            continue
+        if kind is TokenType.COMMA and begin == len(tokens):
+            begin = place + 1
+        elif word in CLAUSES:
+            clause = word
+            begin = begin if begin < len(tokens) else place + 1
+            break
+    rest = tokens[begin:]
+    if clause not in ("from", "join") or not rest:
         return False
-    return not last.this.alias
+    if _word(rest[0]) == "lateral":
+        rest = rest[1:]
+    # The name or the bracket, a function's bracket, and a sample.
+    rest = _behind_bracket(rest) if _opens(rest) else _behind_name(rest)
+    rest = _behind_bracket(rest) if _opens(rest) else rest
+    if rest and _word(rest[0]) == "tablesample":
+        rest = _behind_bracket(rest[1:])
+    if len(rest) > 3 and _word(rest[0]) in ("version", "timestamp"):
+        rest = rest[4:]
+    return not rest
+
+
+def _opens(tokens: list[Token]) -> bool:
+    return bool(tokens) and tokens[0].token_type is TokenType.L_PAREN
+
+
+def _behind_name(tokens: list[Token]) -> list[Token]:
+    """Return the tokens behind a name of one or several parts."""
+    place = 1
+    while place < len(tokens) and tokens[place].token_type is TokenType.DOT:
+        place += 2
+    return tokens[place:]
+
+
+def _behind_bracket(tokens: list[Token]) -> list[Token]:
+    """Return the tokens behind a bracket's other end."""
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += token.token_type is TokenType.L_PAREN
+        depth -= token.token_type is TokenType.R_PAREN
+        if not depth:
+            return tokens[place + 1 :]
+    return []
 
 
 def _told(error: SqlglotError) -> str:
@@ -160,7 +234,7 @@ def tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
         raise NotUnderstood("a hint stands in a comment")
     if len(trees) != 1:
         raise NotUnderstood("it is not one query")
-    if word := clause_read_as_alias(trees[0]):
+    if word := clause_read_as_alias(tokens):
         raise NotUnderstood(
             f"for Spark '{word} (...)' names a relation and its columns"
         )

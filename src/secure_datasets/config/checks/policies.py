@@ -355,7 +355,7 @@ class PolicyChecks:
             if becomes:
                 expressions.check_mask(found, becomes)
                 inference.check_mask(tree, becomes)
-                nested_masks.check_nested(tree, becomes)
+                nested_masks.check_structs(tree, becomes)
                 days.check_mask(tree, becomes)
         except ExpressionProblem as problem:
             self.draft.fail(place, str(problem).replace("{key}", place[-1]))
