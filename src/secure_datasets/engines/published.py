@@ -126,7 +126,7 @@ def read_state(path: Path, version: str) -> State:
     except FileNotFoundError:
         raise NoState(
             f"there is no published state at {path}: no run of this target has finished"
-            " there, so run dbt first"
+            " there. Run dbt first, or name the target that has run: --target"
         ) from None
     except OSError as failure:
         raise NoState(f"{path} can't be read: {failure.strerror}") from None
