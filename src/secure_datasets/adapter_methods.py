@@ -12,8 +12,7 @@ from secure_datasets.cases.expectations import expected_access
 from secure_datasets.questions.changes import access_changes, states
 from secure_datasets.questions.macro_methods import access_questions
 from secure_datasets.questions.timeline import access_timelines
-from secure_datasets.review.adapter import access_reviews
-from secure_datasets.review.finding_rules import finding_rules
+from secure_datasets.review.adapter import access_reviews, finding_rules
 
 
 def check_package(adapter: BaseAdapter, name: str) -> None:

@@ -23,7 +23,7 @@ from secure_datasets.config.models import Models
 from secure_datasets.macro_methods import SecureDatasets
 from secure_datasets.questions.asked import AccessQuestions
 from secure_datasets.questions.changes import AccessChanges
-from secure_datasets.review.finding_rules import finding_rules
+from secure_datasets.review.adapter import finding_rules
 
 # The files with the macros of a secure dataset.
 FILES = (

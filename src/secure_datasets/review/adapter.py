@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from secure_datasets.config.errors import SentenceError
+from secure_datasets.review.finding_rules import RULES, SEVERITIES
 from secure_datasets.review.pack import Row
 from secure_datasets.review.reviews import FOLDER, Reviews, first_days
 
@@ -102,3 +103,28 @@ def streamed(spark: SparkSession, query: str) -> Iterator[Row]:
 def access_reviews(adapter: BaseAdapter) -> AccessReviews:
     """Return the writer of a review's pack."""
     return AccessReviews(adapter)
+
+
+class SeverityError(SentenceError):
+    """A variable that gives a finding a severity that it can't have."""
+
+
+def finding_rules(adapter: BaseAdapter, severities: Any) -> dict[str, str]:
+    """Return how grave each rule is, by the product or by the variable.
+
+    severities  the value of `finding_severities`: severities by rule
+
+    Raises SeverityError.
+    """
+    if not isinstance(severities, Mapping):
+        _stop(f"is '{severities}'; it must be severities by rule.")
+    for rule, severity in severities.items():
+        if rule not in RULES:
+            _stop(f"names the rule '{rule}'; the rules are {', '.join(RULES)}.")
+        if severity not in SEVERITIES:
+            _stop(f"says '{severity}' of {rule}; it must be high, medium or low.")
+    return {name: rule.severity for name, rule in RULES.items()} | dict(severities)
+
+
+def _stop(what: str) -> NoReturn:
+    raise SeverityError(f"finding_severities {what}")

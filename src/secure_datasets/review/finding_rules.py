@@ -5,13 +5,7 @@ The query of a rule stands in ``macros/review/_finding_parts.sql``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
-
-from secure_datasets.config.errors import SentenceError
-
-if TYPE_CHECKING:
-    from dbt.adapters.base import BaseAdapter
+from typing import NamedTuple
 
 SEVERITIES = ("high", "medium", "low")
 
@@ -114,28 +108,3 @@ RULES = {
         " it is to be decided again.",
     ),
 }
-
-
-class SeverityError(SentenceError):
-    """A variable that gives a finding a severity that it can't have."""
-
-
-def finding_rules(adapter: BaseAdapter, severities: Any) -> dict[str, str]:
-    """Return how grave each rule is, by the product or by the variable.
-
-    severities  the value of `finding_severities`: severities by rule
-
-    Raises SeverityError.
-    """
-    if not isinstance(severities, Mapping):
-        _stop(f"is '{severities}'; it must be severities by rule.")
-    for rule, severity in severities.items():
-        if rule not in RULES:
-            _stop(f"names the rule '{rule}'; the rules are {', '.join(RULES)}.")
-        if severity not in SEVERITIES:
-            _stop(f"says '{severity}' of {rule}; it must be high, medium or low.")
-    return {name: rule.severity for name, rule in RULES.items()} | dict(severities)
-
-
-def _stop(what: str) -> NoReturn:
-    raise SeverityError(f"finding_severities {what}")

@@ -35,8 +35,9 @@ from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
 from why_sandbox import PATH_COLUMNS, access_paths
 
 from dbt_secure_spark.settings import check_vars
+from secure_datasets.review.adapter import SeverityError
 from secure_datasets.review.decisions import is_day
-from secure_datasets.review.finding_rules import RULES, SeverityError
+from secure_datasets.review.finding_rules import RULES
 
 WORLDS = int(os.environ.get("FINDING_WORLDS", 3))
 JUDGED = (
