@@ -1,4 +1,4 @@
-"""Which arguments of a Python model's calls are columns, and no texts of queries."""
+"""The arguments of a Python model's calls that are columns, and no texts of queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_COLUMNS = frozenset(
         "when",
     )
 )
-# What modules of functions have besides functions that give columns.
+# Names in Spark's modules of functions that give no columns.
 NO_COLUMNS = frozenset({"cast", "escape_meta_characters"})
 # With texts these give texts.
 OF_TEXTS = (ast.Add, ast.Mod, ast.Mult)
@@ -33,7 +33,7 @@ def makes_query(argument: ast.expr) -> bool:
 def are_columns_in(
     tree: ast.Module, queries: Collection[str]
 ) -> Callable[[list[ast.expr]], bool]:
-    """Return what says of arguments in the code whether they are columns.
+    """Return a function that decides whether arguments in the code are columns.
 
     In code without texts of queries, but for those in plain sight, every argument is.
 

@@ -885,7 +885,7 @@ def _texts(
 ) -> list[str] | None:
     """Return the texts that a call passes; None if they are unknown.
 
-    are_columns  says of arguments whether they are columns and no texts
+    are_columns  decides whether arguments are columns and no texts
     """
     if word in READERS or word.startswith("read_") or call is None:
         return None

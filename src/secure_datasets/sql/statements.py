@@ -44,9 +44,9 @@ WORDS = names(
 )
 
 
-# The words by which an expression goes on behind a bracket.
+# Words that continue an expression behind a bracket.
 OPERATORS = names("and between div ilike in is like not or regexp rlike")
-# The words before relations, and before what is no relation.
+# Words that begin a clause; only `from` and `join` precede relations.
 CLAUSES = names("by from having join on qualify select set using where window")
 
 

@@ -17,6 +17,7 @@ from oracle.contract import (
     OBJECT_TABLES,
     PARENT_TABLES,
     ROLE_PERMISSIONS,
+    TABLES,
     UNREADABLE,
     Groups,
     Rights,
@@ -809,3 +810,7 @@ def test_V1_no_page_is_of_no_rule():
     assert pages == set(RULES)
     # The one without a case: tests/meaning/test_rights_in_time.py.
     assert {*CASES, "grant-has-run-out"} == set(RULES)
+
+
+def test_V1_what_is_judged_stands_in_raw_tables():
+    assert set(TABLES) >= set(JUDGED)
