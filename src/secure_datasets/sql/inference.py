@@ -343,7 +343,7 @@ def check_comparisons(tree: exp.Expression) -> None:
 
 
 def _check_members(left: exp.Expression, right: exp.Expression) -> None:
-    """Raise a problem at rows whose members Spark fits not to one another."""
+    """Raise a problem at rows whose members Spark does not fit to one another."""
     from sqlglot import exp
 
     if not (isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple)):
