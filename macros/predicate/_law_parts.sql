@@ -25,14 +25,17 @@ concat_ws('/'{% for column in dataset.unique_key %}, cast({{ relation }}.{{ colu
 {%- endmacro %}
 
 
-{# Whether a user, an expression, holds the tier's right on the keys of `relation`. #}
+{#
+    Whether a user, an expression, holds the tier's right on the keys of `relation`. Here and in the
+    other rules no relation of a rule's own has a name that a dataset may have, since the row bears that.
+#}
 {% macro right_exists(tier, keys, relation, user) -%}
 exists (
         select 1
-        from {{ ref(tier.access_view) }} as held
-        where held.user_id = {{ user }}
+        from {{ ref(tier.access_view) }} as _held
+        where _held.user_id = {{ user }}
         {%- for object_key, column in keys.items() %}
-            and held.{{ object_key }} = {{ relation }}.{{ column }}
+            and _held.{{ object_key }} = {{ relation }}.{{ column }}
         {%- endfor %}
     )
 {%- endmacro %}

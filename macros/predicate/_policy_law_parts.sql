@@ -128,11 +128,11 @@ and {{ secure_datasets.mask_condition(rule) }}
 {% macro outcome_is(name, outcomes, user) -%}
 exists (
     select 1
-    from {{ ref('view_outcomes') }} as outcomes
+    from {{ ref('view_outcomes') }} as _outcomes
     where
-        outcomes.user_id = {{ user }}
-        and outcomes.view_name = {{ secure_datasets.sql_text('vw_secure_dataset_' ~ name) }}
-        and outcomes.outcome in ({% for outcome in outcomes %}{{ secure_datasets.sql_text(outcome) }}{{ ', ' if not loop.last }}{% endfor %})
+        _outcomes.user_id = {{ user }}
+        and _outcomes.view_name = {{ secure_datasets.sql_text('vw_secure_dataset_' ~ name) }}
+        and _outcomes.outcome in ({% for outcome in outcomes %}{{ secure_datasets.sql_text(outcome) }}{{ ', ' if not loop.last }}{% endfor %})
 )
 {%- endmacro %}
 
@@ -141,8 +141,8 @@ exists (
 {% macro role_is_held(role, user) -%}
 exists (
     select 1
-    from {{ ref('vw_secure_user_roles') }} as held
-    where held.user_id = {{ user }} and held.{{ 'user_group_id = ' ~ role if role is number else 'role_name = ' ~ secure_datasets.sql_text(role) }}
+    from {{ ref('vw_secure_user_roles') }} as _held
+    where _held.user_id = {{ user }} and _held.{{ 'user_group_id = ' ~ role if role is number else 'role_name = ' ~ secure_datasets.sql_text(role) }}
 )
 {%- endmacro %}
 
@@ -225,7 +225,7 @@ having count(distinct {{ secure_datasets.row_key(dataset, ruling) }}) > {{ most_
 
 {# A user's keys in a security object's map: the relations, and the terms of `where`. #}
 {% macro _held_keys(object, user, number='') -%}
-{%- set mapping, held = 'mapping' ~ number, 'held' ~ number -%}
+{%- set mapping, held = '_mapping' ~ number, '_held' ~ number -%}
 {%- set is_of_groups = object.holder == 'group' -%}
 {%- set relation -%}
 {{ ref(object.dataset) }} as {{ mapping }}

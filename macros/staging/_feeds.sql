@@ -18,13 +18,15 @@
 {% endmacro %}
 
 
-{# Stops dbt if the feed of a raw table holds only the present, for macros that need its past. #}
+{# Stops dbt if the feed of a raw table tells no past, for macros that need it. #}
 {% macro check_has_past(name) %}
     {%- set feed = secure_datasets.feed_of(name) -%}
     {%- if feed and not feed.has_history -%}
+        {%- set reason = " is of the kind 'current': it holds what the application has now and nothing of any time before"
+            if feed.kind == 'current'
+            else " has neither a clock nor a load time: nothing says what was there when" -%}
         {{ exceptions.raise_compiler_error(
-            'the feed of ' ~ name ~ " is of the kind 'current': it holds what the application has now and"
-            ~ ' nothing of any time before, so no past state can be told. See docs/feeds.md of the package for the kinds that have a history.'
+            'the feed of ' ~ name ~ reason ~ ', so no past state can be told. See docs/feeds.md of the package for the kinds that have a history.'
         ) }}
     {%- endif -%}
 {% endmacro %}
@@ -309,24 +311,59 @@ from gone
 
 
 {#
-    The steps for a log that writes the state before an update as a row of its own. A before-row is a
-    deletion if the same moment has fewer after-rows of its id: the update changed the id. It is a
-    deletion, too, if the moment is unreadable, because nothing pairs it with an after-row.
+    The steps for a log that writes the state before an update as a row of its own: a before-row deletes
+    its id, unless the row was there after this moment. An unreadable moment pairs no rows.
+
+    Of one moment and id, equal deliveries count once, since logs deliver again. With fewer other rows
+    than before-rows, the last update changed the id. With as many or more, a row that no before-row
+    has again is the last state. If there is none, the row is there if it was there before: what came
+    and changed its id within the moment was not.
 #}
 {% macro _update_steps(feed, read_id) -%}
-{%- set positions = secure_datasets._position_columns(feed) -%}
 {%- set moment = [secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp')] if feed.has_clock else [] -%}
+{%- set moment = moment + secure_datasets._position_columns(feed) -%}
+{%- set of_moment = 'partition by ' ~ ([read_id] + moment) | join(', ') -%}
+{%- set columns = secure_datasets.repository_tables()[feed.table].columns | reject('in', ['id', 'sf_date_created']) | list -%}
+{%- set of_state = ([of_moment] + columns) | join(', ') -%}
+told_once as (
+
+    select
+        *,
+        row_number() over ({{ of_state }}, feed_is_before order by feed_is_before) = 1 as feed_is_first,
+        bool_or(feed_is_before) over ({{ of_state }}) as feed_is_taken
+    from written
+
+),
+
+counted as (
+
+    select
+        *,
+        sum(case when feed_is_before then -1 else 1 end) over ({{ of_moment }}) >= 0
+        and sum(case when not feed_is_first then 0 when feed_is_before then -1 else 1 end) over ({{ of_moment }}) >= 0 as feed_may_stay,
+        bool_or(not feed_is_deleted and not feed_is_taken) over ({{ of_moment }}) as feed_is_left,
+        bool_or(feed_is_deleted and not feed_is_before) over ({{ of_moment }}) as feed_is_said
+    from told_once
+
+),
+
 paired as (
 
     select
         *,
-        sum(case when feed_is_before then -1 else 1 end) over (
-            partition by {{ ([read_id] + moment + positions) | join(', ') }}
-        ) >= 0
-        {%- for each in moment + positions %}
+        feed_may_stay
+        and coalesce(
+            last_value(case when feed_is_said or not feed_may_stay then false when feed_is_left then true end) ignore nulls over (
+                partition by {{ read_id }}
+                order by {{ moment | join(', ') }}
+                range between unbounded preceding and current row
+            ),
+            false
+        )
+        {%- for each in moment %}
         and {{ each }} is not null
         {%- endfor %} as feed_has_after
-    from written
+    from counted
 
 )
 {%- endmacro %}
@@ -417,22 +454,33 @@ gone as (
 {%- endmacro %}
 
 
+{# When a period ends, as a timestamp; null also if the end can't be read. #}
+{% macro _period_ends() -%}
+{{ secure_datasets.read_value(secure_datasets.trimmed_text('feed_valid_to'), 'timestamp') }}
+{%- endmacro %}
+
+
+{# Whether a period has no end yet: an end in the future, or in the year 9999 or later, is none. #}
+{% macro _period_is_open() -%}
+{{ secure_datasets.trimmed_text('feed_valid_to') }} is null
+        or feed_is_endless
+        or coalesce({{ secure_datasets._period_ends() }} > current_timestamp(), false)
+{%- endmacro %}
+
+
 {#
     The steps for periods whose open one holds now: if it began before the last end of its id, it begins
     right after that end. The open period holds only if no open one says that the row is deleted.
 #}
 {% macro _restored_steps(read_id, columns) -%}
-{%- set until = secure_datasets.read_value(secure_datasets.trimmed_text('feed_valid_to'), 'timestamp') -%}
 measured as (
 
     select
         *,
         {{ read_id }} as feed_id,
         unix_micros({{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }}) as feed_since,
-        unix_micros({{ until }}) as feed_ends,
-        {{ secure_datasets.trimmed_text('feed_valid_to') }} is null
-        or feed_is_endless
-        or coalesce({{ until }} > current_timestamp(), false) as feed_is_open
+        unix_micros({{ secure_datasets._period_ends() }}) as feed_ends,
+        {{ secure_datasets._period_is_open() }} as feed_is_open
     from written
 
 ),
@@ -490,8 +538,8 @@ numbered as (
         sf_date_created as begun_at,
         {{ secure_datasets.trimmed_text('feed_valid_to') }} as gone_at,
         {{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }} as feed_from,
-        {{ secure_datasets.read_value(secure_datasets.trimmed_text('feed_valid_to'), 'timestamp') }} as feed_until,
-        feed_is_endless
+        {{ secure_datasets._period_ends() }} as feed_until,
+        {{ secure_datasets._period_is_open() }} as feed_is_open
     from begun
 
 ),
@@ -502,7 +550,7 @@ followed as (
         *,
         lead(unix_micros(feed_from)) over (
             partition by feed_id
-            order by feed_from asc nulls first, (gone_at is null) desc, feed_until asc nulls last
+            order by feed_from asc nulls first, feed_is_open desc, feed_until asc nulls last
         ) as next_from
     from numbered
     where feed_id is not null
@@ -517,8 +565,7 @@ gone as (
         case when feed_until < feed_from then begun_at else gone_at end as gone_at
     from followed
     where
-        gone_at is not null
-        and not feed_is_endless and coalesce(feed_until <= current_timestamp(), true)
+        not feed_is_open
         and (next_from is null or (next_from > unix_micros(feed_until) + 1000 and coalesce(next_from > unix_micros(feed_from) + 1000, true)))
 
 )
@@ -564,10 +611,69 @@ select
 from written
 where
     not is_read
+    {%- if feed.kind == 'snapshots' %}
+    -- Without its moment a load counts as the first, and deletes nothing.
+    and (column_name = {{ secure_datasets.sql_text(times[0] if feed.has_clock else feed.positions[0]) }} or {{ secure_datasets.without_space('delivered') }} != '')
+    {%- else %}
     and {{ secure_datasets.without_space('delivered') }} != ''
+    {%- endif %}
     and {{ secure_datasets.read_value(secure_datasets.trimmed_text('moment_text'), 'timestamp') }} is null
 group by column_name, remedy
 {%- endmacro %}
+
+
+{#
+    What a declared feed does not read though it came later, in the columns of `unreadable_moments`.
+    Loads: those after the newest finished one, once the newest of them is later than it by
+    `access_stale_error_hours`. Rows: the ids that came again after a deletion without a date, which
+    outlives them where the feed has no moment.
+#}
+{% macro overtaken_deliveries(name, feed, raw) -%}
+{%- set loaded = secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') -%}
+with {{ secure_datasets._written_step(secure_datasets.repository_tables()[name], feed, secure_datasets.raw_readings(name), raw) }}
+
+{% if feed.complete_when -%}
+select
+    '{{ name }}' as table_name,
+    'complete_when' as column_name,
+    count(distinct {{ loaded }}) as deliveries,
+    cast(null as string) as written_like,
+    'these loads are not read, since no row says that they are finished: mend complete_when, or the loader' as remedy
+from written
+cross join (
+    select
+        max(case when feed_is_complete then {{ loaded }} end) as newest_finished,
+        max({{ loaded }}) as newest
+    from written
+) as loads
+where
+    {{ loaded }} > newest_finished
+    and unix_micros(newest) - unix_micros(newest_finished) > {{ var('access_stale_error_hours') }} * 3600000000
+having count(*) > 0
+{%- else -%}
+select
+    '{{ name }}' as table_name,
+    'date_modified' as column_name,
+    count(*) as deliveries,
+    cast(null as string) as written_like,
+    'these ids came again after a deletion that has no date, which outlives every row: set moment' as remedy
+from (
+    select id
+    from written
+    group by id
+    having
+        max(case when not feed_is_deleted then {{ loaded }} end)
+        > max(case when feed_is_deleted and {{ secure_datasets.read_value(secure_datasets.trimmed_text('date_modified'), 'timestamp') }} is null then {{ loaded }} end)
+) as came_again
+having count(*) > 0
+{%- endif %}
+{%- endmacro %}
+
+
+{# Whether a feed can overtake what it does not read: unfinished loads, and deletions without a moment. #}
+{% macro can_be_overtaken(feed) %}
+    {{ return(feed.complete_when is not none or (feed.kind == 'appended' and feed.deletes and not feed.has_moment)) }}
+{% endmacro %}
 
 
 {# The sort keys of deliveries, the first one first: the newest delivery has the greatest keys. #}

@@ -41,7 +41,8 @@
 {# The version that passed last, by staging model, whatever its relation is called. #}
 {% macro _accepted_versions() %}
     {%- set view, versions, models = secure_datasets._accepted_view(), {}, {} -%}
-    {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
+    {#- Another package's model may have the alias of a staging model, in a schema of its own. -#}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.package_name == 'secure_datasets' -%}
         {% do models.update({node.alias | lower: node.name}) %}
     {%- endfor -%}
     {%- set told = adapter.definitions(view.schema, view.identifier).get(view.identifier) -%}

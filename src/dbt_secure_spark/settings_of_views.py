@@ -27,6 +27,11 @@ REMEDIES = {
     " let sessions set it",
 }
 
+# Whether the engine reads an escape in a literal as a character. Otherwise it takes no
+# white space from delivered values but digits and letters, and a limit that can't be
+# read is none.
+ESCAPES_ARE_READ = r"select '\u0041' = 'A' as escapes_are_read"
+
 
 def set_for_views(adapter: SparkAdapter) -> None:
     """Set what views and functions keep of the session that makes them.
@@ -45,7 +50,7 @@ def set_for_views(adapter: SparkAdapter) -> None:
 
 
 def refuse_other_settings(adapter: SparkAdapter) -> None:
-    """Raise unless the engine says that it has these settings where views are made."""
+    """Raise unless the engine says that it has the settings with which to publish."""
     for name in WOULD_BE:
         wanted = OF_VIEWS[name]
         try:
@@ -65,6 +70,13 @@ def refuse_other_settings(adapter: SparkAdapter) -> None:
             found = ", ".join(answers) or "unknown"
             problem = f"is {found} after it was set to {wanted}"
             raise DbtRuntimeError(_sentence(name, problem))
+    if not rows_of(adapter, ESCAPES_ARE_READ)[0][0]:
+        raise DbtRuntimeError(
+            "Delivered values would be read otherwise: spark.sql.parser"
+            ".escapedStringLiterals is true, so that an escape in a text is no"
+            " character. Nothing was published: let the server or the session of this"
+            " profile set it to false."
+        )
 
 
 def _sentence(name: str, problem: str) -> str:

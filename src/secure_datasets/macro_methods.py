@@ -494,7 +494,6 @@ class SecureDatasets(Planner):
             dataset=ruling,
             alias=alias,
             relation=relation,
-            bears_user=is_layer,
             carried=() if is_layer else tuple(self.tier_columns(dataset, config)),
             types=self._types_of(name, dataset, config),
             prefix=prefix,

@@ -540,7 +540,8 @@ def _as_macros_have_it(name: str, feed: Feed, table: Mapping[str, Any]) -> dict:
         "valid_to": feed.valid_to,
         "open_holds": feed.open_holds,
         "deletes": bool(feed.deleted_when) or feed.kind in ("snapshots", "periods"),
-        "has_history": feed.kind != "current",
+        # Without any time, what was there before can't be told from what came since.
+        "has_history": feed.kind != "current" and sources[LOADED] is not None,
         # What the format of a table without history keeps, where its past is read.
         "snapshots": None,
         "sources": sources,
@@ -599,7 +600,7 @@ def problems_of(
                 if by
                 else ""
             )
-    own = {column.lower() for column in table["columns"]}
+    own = {str(called).lower() for called in sources.values()}
     for known in loader_columns():
         column = known.column.lower()
         if column in there and column not in mentioned and column not in own:

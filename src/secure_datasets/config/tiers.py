@@ -50,7 +50,7 @@ def tier_parts(
     """Return the requirements of a tier: TierParts, as a dict for macros.
 
     - The tier's right, on the right's key or else the first key.
-    - On each further key, the right of the tier with only that key.
+    - On each further key, the right of the first tier with only that key.
     - For several keys, a live row of each raw table that refers to exactly these
       objects and holds no permission.
 
@@ -61,11 +61,10 @@ def tier_parts(
     right = tier.get("right")
     if not right:
         return asdict(TierParts(keys, (), (), False))
-    alone = {
-        other["object_keys"][0]: other["right"]
-        for other in config["tiers"].values()
-        if len(other["object_keys"]) == 1 and other.get("right")
-    }
+    alone: dict[str, Any] = {}
+    for other in config["tiers"].values():
+        if len(other["object_keys"]) == 1 and other.get("right"):
+            alone.setdefault(other["object_keys"][0], other["right"])
     own = right.get("key") or keys[0]
     rights = [Right(own, right["object_type"], right["permission"])]
     for key in keys:

@@ -74,8 +74,7 @@ USUAL_FORMATS = ("yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss")
 class Row:
     """The names of a dataset's rows in its rules, and in the printed text.
 
-    `dataset`: the name of the row in policies; its user is the reader, unless the rows
-    of the base have a user (`bears_user`).
+    `dataset`: the name of the row in policies; its user is the reader.
     `carried`: the columns that the base lacks.
     `prefix`: if given, the row's columns are the arguments of a function, named by the
     prefix and the column, so that no relation's column has the same name.
@@ -84,7 +83,6 @@ class Row:
     dataset: str
     alias: str
     relation: str | None
-    bears_user: bool
     carried: tuple[str, ...]
     types: Mapping[str, str]
     prefix: str | None = None
@@ -358,7 +356,7 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | Non
         )
     if called == row.dataset and name in row.carried:
         raise _carried(name)
-    if called == row.dataset and name == "user_id" and not row.bears_user:
+    if called == row.dataset and name == "user_id":
         column.replace(_reader(user))
     elif row.prefix is not None:
         if not is_row or len(parts) > 2:

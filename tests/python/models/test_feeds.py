@@ -269,7 +269,41 @@ def test_f4_each_update_pairs_one_row_as_it_was_before():
     rows = [member("c", day(1)), before, after, before | {"user_id": "9"}]
     found = staged(UPDATES, [*rows, after | {"id": "2"}], NOTED)
     assert {row[KEY]: row["is_live"] for row in found} == {1: False, 2: True}
-    assert one(UPDATES, [*rows, after], NOTED)["user_id"] == 9
+
+
+NEVER_THERE = {
+    "it came with the update": [member("c", day(2))],
+    "it came twice with the update": [member("c", day(2))] * 2,
+    "it was deleted before": [member("c", day(1)), gone(day(1)), member("c", day(2))],
+    "it was updated before": [
+        member("c", day(2)),
+        member("d", day(2), note="update"),
+        member("c", day(2), user_id="9"),
+        member("d", day(2), note="update", user_id="9"),
+    ],
+}
+
+
+@pytest.mark.parametrize("rows", NEVER_THERE.values(), ids=NEVER_THERE)
+def test_f4_what_came_and_changed_its_id_in_one_moment_is_not_there(rows):
+    before = member("d", day(2), note="update")
+    after = member("c", day(2), id="2")
+    found = staged(UPDATES, [*rows, before, after], NOTED)
+    assert {row[KEY]: row["is_live"] for row in found} == {1: False, 2: True}
+
+
+def test_f4_a_row_that_is_delivered_again_pairs_no_further_row():
+    update = [member("d", day(2), note="update"), member("c", day(2), user_id="9")]
+    changed = [member("d", day(2), note="update", user_id="9")]
+    rows = [member("c", day(1)), *update, *changed, update[1]]
+    assert one(UPDATES, rows, NOTED)["is_deleted"]
+
+
+def test_f4_an_update_that_changes_nothing_leaves_what_was_there():
+    update = [member("d", day(2), note="update"), member("c", day(2))]
+    assert one(UPDATES, [member("c", day(1)), *update], NOTED)["is_live"]
+    rows = [member("c", day(1)), *update, *update, gone(day(3))]
+    assert one(UPDATES, rows, NOTED)["is_deleted"]
 
 
 @pytest.mark.parametrize("moments", [(None, None), ("soon", "soon"), ("soon", "late")])
@@ -399,11 +433,16 @@ def test_a_period_that_begins_after_a_gap_brings_the_row_back():
     assert one(PERIODS, rows, WITH_PERIOD, as_of=day(5))["is_live"]
 
 
-@pytest.mark.parametrize(
-    "until", [None, "", "9999-12-31 23:59:59.999", "9999-01-01T00:00:00"]
-)
+NO_END = [None, "", "9999-12-31 23:59:59.999", "9999-01-01T00:00:00", "infinity"]
+
+
+@pytest.mark.parametrize("until", [*NO_END, LATER])
 def test_a_period_without_an_end_is_open(until):
-    assert one(PERIODS, [period(day(1), until)], WITH_PERIOD)["is_live"]
+    rows = [period(day(1), until)]
+    assert one(PERIODS, rows, WITH_PERIOD)["is_live"]
+    # A history that is appended has it without its end, and then with it.
+    rows.append(period(day(1), day(5)))
+    assert one(PERIODS, rows, WITH_PERIOD)["is_deleted"]
 
 
 @pytest.mark.parametrize(
@@ -520,6 +559,14 @@ def test_a_past_state_goes_by_the_feed_s_moment():
     rows = [member("c", day(1)), gone(day(3)), member("c", day(5))]
     states = [one(LOG, rows, as_of=day(number))["is_live"] for number in range(1, 7)]
     assert states == [True, True, False, False, True, True]
+
+
+def test_f8_a_feed_without_any_time_has_no_past():
+    feed = {"columns": {"sf_date_created": None}}
+    rows = [member(None, None)]
+    assert one(feed, rows)["is_live"]
+    with pytest.raises(Stopped, match="neither a clock nor a load time"):
+        staged(feed, rows, as_of=day(4))
 
 
 def test_f7_a_present_state_has_no_past():
@@ -750,7 +797,8 @@ def test_positions_and_loads_that_can_t_be_read_are_counted():
     rows = [member("c", day(2), pos=each) for each in ("5", "1.2", "0/16B3748", None)]
     assert unreadable(WITH_POSITION, rows) == {"pos": (2, "9/99a9999")}
     numbered = {"kind": "snapshots", "moment": "pos", "moment_in": "position"}
-    assert unreadable(numbered, rows) == {"pos": (2, "9/99a9999")}
+    # Without its moment a load would be the first.
+    assert unreadable(numbered, rows) == {"pos": (3, "9/99a9999")}
     rows = [member(None, "20260302"), member(None, day(1))]
     loads = {"kind": "snapshots", "moment": "at"}
     assert unreadable(loads, rows) == {"at": (1, "99999999")}
@@ -762,6 +810,46 @@ def test_periods_that_can_t_be_read_are_counted():
     rows.append(period("1772323200000", None))
     wanted = {"since": (1, "9999999999999"), "until": (1, "aaaa")}
     assert unreadable(PERIODS, rows, WITH_PERIOD) == wanted
+
+
+def overtaken(feed: dict, rows: list[dict], types: dict = CHANGES) -> dict:
+    """Return how much of each column the data test says something outlives."""
+    sandbox = FeedSandbox({MEMBERS: feed}, access_stale_error_hours=24)
+    sandbox.deliver(MEMBERS, types, rows)
+    declared = sandbox.macros.feed_of(MEMBERS)
+    assert sandbox.macros.can_be_overtaken(declared)
+    sql = sandbox.macros.overtaken_deliveries(MEMBERS, declared, f"{RAW}.{MEMBERS}")
+    return {row["column_name"]: row["deliveries"] for row in sandbox.query(sql)}
+
+
+def test_f5_a_load_without_its_moment_is_counted():
+    rows = [*load(1, 1, 2), *load(2, 1), member(None, None)]
+    assert unreadable(LOADS, rows) == {"sf_date_created": (1, None)}
+    assert unreadable(LOADS, rows[:-1]) == {}
+
+
+def test_f5_loads_that_are_not_read_for_a_day_are_counted():
+    feed = LOADS | {"complete_when": "state = 'finished'"}
+    types = TEXTS | {"state": "varchar"}
+    rows = [*load(1, 1, 2, state="finished"), *load(2, 1, state="FINISHED")]
+    assert overtaken(feed, rows, types) == {}, "it may be under way"
+    rows += load(3, 1, state="FINISHED")
+    assert overtaken(feed, rows, types) == {"complete_when": 2}
+    rows += load(4, 1, state="finished")
+    assert overtaken(feed, rows, types) == {}
+
+
+def test_f3_ids_that_a_deletion_without_a_date_outlives_are_counted():
+    feed = {"deleted_when": "op = 'd'"}
+    deleted = {"id": "1", "op": "d", "sf_date_created": day(2)}
+    rows = [member("c", None, sf_date_created=day(1)), deleted]
+    assert overtaken(feed, rows) == {}
+    again = member("c", None, date_modified=day(3), sf_date_created=day(3))
+    assert overtaken(feed, [*rows, again]) == {"date_modified": 1}
+    dated = deleted | {"date_modified": day(2)}
+    assert overtaken(feed, [rows[0], dated, again]) == {}
+    moments = feed | {"moment": "sf_date_created"}
+    assert one(moments, [*rows, again])["is_live"]
 
 
 def test_each_raw_table_is_tested_for_moments_that_can_t_be_read():

@@ -20,7 +20,7 @@ import duckdb
 import pytest
 from jinja2 import Environment
 from oracle.policies import Case, Dataset
-from policy_sandbox import view_name
+from policy_sandbox import Sandbox, view_name
 from policy_tables import literal, script, tables_of
 from projects import ROOT
 from random_policies import USERS, choices, document, random_case
@@ -98,6 +98,71 @@ def compare(
                 assert gotten == wanted, (dialect, seed, dataset.name, user)
                 sights.add(tuple(sorted(wanted)))
     assert len(sights) >= len(seeds)
+
+
+OVER_PUBLIC_ROWS = """
+tiers:
+    team: {access_view: team_access, object_keys: [team_id], carries: []}
+datasets:
+    events:
+        base: all_events
+        columns: [event_id, context, team_id, actor, unit]
+        unique_key: [event_id]
+        switch:
+            column: context
+            cases:
+                Project: {tier: team, keys: {team_id: team_id}}
+                Global: {visible_to: everyone}
+    deeds:
+        base: vw_secure_dataset_events
+        columns: [event_id, actor, unit]
+        unique_key: [event_id]
+reader: {relation: staff, key: user_id}
+policies:
+    - {role: "*", resource: deeds, check: false, condition: "%s"}
+    - {role: "*", resource: deeds.unit, mask: "'***'", condition: "%s"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("shows", "hides"),
+    [
+        ("not (actor <=> deeds.user_id)", "event_id < 0"),
+        (
+            "not exists (select 1 from {{ ref('blocked') }} as b where b.who = deeds.user_id)",
+            "event_id < 0",
+        ),
+        ("unit = reader.unit", "event_id < 0"),
+        ("event_id > 0", "reader.grade < 4"),
+        ("event_id > 0", "actor = deeds.user_id"),
+    ],
+)
+def test_Z5_the_user_of_a_row_for_everyone_is_the_reader(shows, hides):
+    sandbox = Sandbox()
+    schema = "event_id bigint, context string, team_id bigint, actor bigint"
+    rows = [(1, "Project", 10, 1, "X"), (2, "Global", None, 1, "X")]
+    rows.append((3, "Global", None, 2, "Y"))
+    sandbox.table("all_events", f"{schema}, unit string", rows)
+    sandbox.table("team_access", "team_id bigint, user_id bigint", [(10, 1), (10, 2)])
+    staff = [(1, "X", 1), (2, "Y", 9)]
+    sandbox.table("staff", "user_id bigint, unit string, grade bigint", staff)
+    sandbox.table("blocked", "who bigint", [(1,)])
+    sandbox.roles({1: ["A"], 2: ["A"], 3: []})
+    written = OVER_PUBLIC_ROWS % (shows, hides)
+    sandbox.secure(written, "events")
+    macros, view = sandbox.macros(written), sandbox.secure(written, "deeds")
+    config, columns, sights = macros.secure_datasets_config(), ["event_id", "unit"], []
+    for user in (1, 2, 3):
+        options = ("deeds", config, str(user), "f", "spark")
+        values = [macros.mask_by_itself(*options[:2], c, *options[2:]) for c in columns]
+        found = sandbox.rows(
+            f"select {', '.join(values)} from {view_name('vw_secure_dataset_events')}"
+            f" as f where {macros.row_predicate(*options)}"
+        )
+        seen = f"select event_id, unit from {view} where user_id = {user}"
+        assert sorted(found) == sorted(sandbox.rows(seen)), user
+        sights.append(found)
+    assert len({*map(str, sights)}) > 1
 
 
 def test_Z5_duckdb_shows_what_the_secure_dataset_shows():
