@@ -5,14 +5,14 @@
 {% macro mapped_keys(object, user) -%}
 {%- set held = secure_datasets._held_keys(object, user) -%}
 select
-    mapping.{{ object.ids_column }} as holder,
+    _mapping.{{ object.ids_column }} as holder,
     {{ held.key }} as filter_key,
     count(*) as row_count
 from {{ held.relation }}
 where
     {{ held.terms | indent(4) }}
     and {{ held.key }} is not null
-group by mapping.{{ object.ids_column }}, {{ held.key }}
+group by _mapping.{{ object.ids_column }}, {{ held.key }}
 {%- endmacro %}
 
 

@@ -537,6 +537,16 @@ MISTAKES = {
         "columns: [news_id, range]",
         "dataset 'notes': 'columns' has 'range', which 'vw_secure_dataset_news' has",
     ),
+    "a dataset tells its rows apart otherwise than the one below": (
+        "columns: [news_id, reach]\n        unique_key: [news_id]",
+        "columns: [news_id, reach]\n        unique_key: [reach]",
+        "dataset 'notes': 'unique_key' lacks 'news_id', by which",
+    ),
+    "a dataset is called as a relation": (
+        "    stores:\n",
+        "    shops:\n",
+        "dataset 'shops': it is called as a relation of the star",
+    ),
     "a dataset with a tier is open to everyone": (
         "tier: team\n",
         "tier: team\n        visible_to: everyone\n",

@@ -24,6 +24,7 @@ RULES_COMPLETE = "assert_rows_that_meet_every_rule_are_visible"
 MASKS = "assert_masks_are_put_on_and_change_nothing_else"
 TOXIC_PAIRS = "assert_toxic_pairs_name_what_is_there"
 EXPECTED = "assert_access_is_as_expected"
+LIVE_USERS = "assert_tiers_name_live_users"
 # There is no such user, so this one has no right.
 STRANGER = 4711
 
@@ -121,6 +122,16 @@ def test_a_row_of_a_base_with_the_key_of_another_row_is_named(
     )
     assert broken_laws(UNIQUE_KEYS, NO_FAN_OUT) == {
         UNIQUE_KEYS: [{"dataset": "jobs", "row_key": str(key), "times": 2}],
+    }
+
+
+def test_a_user_of_a_tier_who_is_not_live_is_named(view_of, broken_laws):
+    view_of(
+        "vw_secure_user_report_access",
+        "select * from {rows} union all select * replace (4711 as user_id) from {rows}",
+    )
+    assert broken_laws(LIVE_USERS) == {
+        LIVE_USERS: [{"tier": "report", "user_id": STRANGER}]
     }
 
 

@@ -303,8 +303,9 @@ def checks_of(
 ) -> list[dict[str, Any]] | None:
     """Return the checks on rows that a role writes; none if it may write nothing.
 
-    The checks: the role's own conditions, or else everybody's; and each restrictive
-    rule that applies to a user with only this role.
+    The checks: the role's own conditions, or else everybody's, also while none of its
+    own is in force; and each restrictive rule that applies to a user with only this
+    role.
 
     `user`: SQL for the writer.
 
@@ -316,16 +317,33 @@ def checks_of(
     """
     policies = policies_on(name, config, attributes, user)
     own = [rule for rule in policies["conditions"] if rule["roles"] == [role]]
-    own = own or [rule for rule in policies["conditions"] if not rule["roles"]]
-    if policies["conditions"] and not own:
+    everybody = [rule for rule in policies["conditions"] if not rule["roles"]]
+    if policies["conditions"] and not own and not everybody:
         return None
-    found = [_checked_by(own, clock)] if own else []
+    found = [_own_check(own, everybody, clock)] if own or everybody else []
     found += [
         _checked_by([rule], clock, is_restrictive=True)
         for rule in policies["restrictive"]
         if (role in rule["roles"]) != rule["is_except"]
     ]
     return [check for check in found if check["sql"] != "true"]
+
+
+def _own_check(
+    own: list[dict[str, Any]], everybody: list[dict[str, Any]], clock: str
+) -> dict[str, Any]:
+    """Return the check by a role's own conditions, or everybody's without them."""
+    check = _checked_by(own or everybody, clock)
+    held = [times.is_in_time(rule, clock) for rule in own]
+    if not (own and everybody and all(held)):
+        return check
+    other = _checked_by(everybody, clock)
+    return {
+        "sql": f"({check['sql']}) or not ({' or '.join(filter(None, held))})"
+        f" and ({other['sql']})",
+        "says": f"{check['says']} or, at any other time, {other['says']}",
+        "needs_user": check["needs_user"] or other["needs_user"],
+    }
 
 
 def _checked_by(

@@ -142,7 +142,8 @@ def rule_note(facts: Facts, rule: Facts, row: Facts, number: int) -> Note:
     if policy["condition"] == "true":
         condition = "it is for every row"
     whom = " and ".join(map(role_called, policy["roles"]))
-    title = f"the mask is for {'all but ' if policy['is_except'] else ''}{whom}"
+    but = "all but " if policy["is_except"] else ""
+    title = f"the mask is for {but}{whom or 'everybody'}"
     if rule["gate"] != "masks":
         title = rule["title"]
     when = _when(policy, row, number)

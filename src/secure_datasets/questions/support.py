@@ -206,8 +206,14 @@ def _of_conditions(facts: Facts, row: Facts) -> Rows:
     if masks_below(facts):
         # The conditions read the dataset below; losing a role may change its masks.
         raise Untold
+    if facts["is_query"] and numbered(facts, "row security"):
+        # What the answer counts decides, and so each row that opens one of its lines.
+        raise Untold
     found, shows, are_permissive = NOTHING, [], False
     for number, rule in rules:
+        if rule["rule"]["condition"] != rule["rule"]["said"]:
+            # It reads attributes of the reader, whose rows are no part of the answer.
+            raise Untold
         applies, is_true = row[f"rule_{number}"], row[f"rule_{number}_says"]
         if not restricts(rule):
             are_permissive = True

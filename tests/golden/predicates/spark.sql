@@ -1,18 +1,18 @@
 EXISTS(
   SELECT
     1
-  FROM team_access AS held
+  FROM team_access AS _held
   WHERE
-    held.user_id = reader() AND held.team_id = f.team_id
+    _held.user_id = reader() AND _held.team_id = f.team_id
 )
 AND (
   (
     EXISTS(
       SELECT
         1
-      FROM vw_secure_user_roles AS held
+      FROM vw_secure_user_roles AS _held
       WHERE
-        held.user_id = reader() AND held.role_name = 'it\'s A'
+        _held.user_id = reader() AND _held.role_name = 'it\'s A'
     )
     AND (
       (
@@ -28,9 +28,9 @@ CASE
   WHEN EXISTS(
     SELECT
       1
-    FROM vw_secure_user_roles AS held
+    FROM vw_secure_user_roles AS _held
     WHERE
-      held.user_id = reader() AND held.role_name = 'B'
+      _held.user_id = reader() AND _held.role_name = 'B'
   )
   THEN TRY_CAST(concat('unit ', team_id) AS STRING)
   ELSE f.unit
@@ -40,9 +40,9 @@ CASE
   WHEN EXISTS(
     SELECT
       1
-    FROM vw_secure_user_roles AS held
+    FROM vw_secure_user_roles AS _held
     WHERE
-      held.user_id = reader() AND held.role_name = 'B'
+      _held.user_id = reader() AND _held.role_name = 'B'
   )
   AND current_timestamp() >= CAST('2026-05-01 00:00:00Z' AS TIMESTAMP)
   AND current_timestamp() < CAST('2026-05-31 18:00:00.500000Z' AS TIMESTAMP)

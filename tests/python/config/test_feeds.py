@@ -324,6 +324,19 @@ def test_a_limit_of_rights_is_told_in_any_spelling(column):
     assert with_column("user_group_members", column, f"{{ignores: [{column}]}}") == []
 
 
+def test_a_limit_that_another_column_stands_for_is_told():
+    declared = {"user_group_members": {"columns": {"valid_until": "expires_at"}}}
+    macros = Macros(document_of(PRODUCTS), types={})
+    macros.stand_in(var=lambda name, default=None: (VARS | {"feeds": declared})[name])
+    table = macros.repository_tables()["user_group_members"]
+    there = [*RAW["user_group_members"]["columns"], "expires_at", "valid_until"]
+    feed = read_feeds(declared, {"user_group_members": table})["user_group_members"]
+    (sentence,) = problems_of(
+        "user_group_members", feed, dict.fromkeys(there, "string"), table
+    )
+    assert "has the column valid_until" in sentence
+
+
 def test_limits_are_columns_where_a_feed_names_them():
     declared = yaml.safe_load(
         "default: {columns: {valid_until: ends}}\n"

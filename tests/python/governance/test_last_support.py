@@ -182,6 +182,7 @@ def test_W7_what_can_t_be_told_is_called_not_known(edit, dataset, wanted):
 def test_W7_who_is_allowed_a_view_needs_no_role():
     condition = {"gate": "conditions", "title": "c"}
     condition["rule"] = {"roles": ["A"], "is_except": False, "condition": "true"}
+    condition["rule"]["said"] = "true"
     gate = {"gate": "view authorization"}
     facts = {
         "rules": [gate, gate, condition], "outcome": None, "below": None, "cases": [],

@@ -172,3 +172,16 @@ def test_R16_a_row_that_is_written_must_satisfy_the_restrictive_conditions_too(
     found = checked(*policies)
     assert [run for run, reason in found if reason is None] == accepted
     assert len(found) == len(WRITTEN)
+
+
+@pytest.mark.parametrize(
+    ("times", "wanted"),
+    [("", 2), (", valid_from: 2999-01-01", 1), (", valid_until: 2999-01-01", 2)],
+)
+def test_R11_a_role_writes_by_everybody_s_condition_while_its_own_does_not_hold(
+    checked, times, wanted
+):
+    everybody = "role: '*', resource: runs, condition: unit = 'X'"
+    own = f"role: A, resource: runs, condition: unit = 'Y'{times}"
+    accepted = [run for run, reason in checked(everybody, own) if reason is None]
+    assert accepted == [wanted]

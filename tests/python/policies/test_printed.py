@@ -129,7 +129,7 @@ policies:
     [
         ("not (actor <=> deeds.user_id)", "event_id < 0"),
         (
-            "not exists (select 1 from {{ ref('blocked') }} as b where b.who = deeds.user_id)",
+            "not exists (select 1 from {{ ref('blocked') }} where who = deeds.user_id)",
             "event_id < 0",
         ),
         ("unit = reader.unit", "event_id < 0"),

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 import yaml
-from policy_sandbox import Sandbox
+from policy_sandbox import Sandbox, view_name
 from rendering import Stopped
 
 from secure_datasets.engines.translation import NotExact
@@ -739,3 +739,47 @@ def test_every_cell_of_the_matrix_is_there():
     assert numbers == {f"S{number}" for number in range(10, 22)}
     cells = {tuple(case.values[1:3]) for case in CASES}
     assert cells == set(product(["related", "fact", "all"], [True, False]))
+
+
+def gates_of(name: str) -> list[dict]:
+    """Return the gates of a dataset of this name, which has each kind of rule."""
+    sandbox = Sandbox()
+    sandbox.table("all_runs", "run_id bigint, team_id bigint", [(1, 10), (2, 20)])
+    sandbox.table("team_access", "team_id bigint, user_id bigint", [(10, ALICE)])
+    sandbox.table("team_keys", "user_id bigint, team_id bigint", [(ALICE, 10)])
+    schema = "user_id bigint, view_name string, outcome string"
+    outcome = (ALICE, f"vw_secure_dataset_{name}", "Transform")
+    sandbox.table("view_outcomes", schema, [outcome])
+    sandbox.roles({ALICE: ["A"], BEN: []})
+    macros = sandbox.macros(OF_EACH_KIND.replace("runs:", f"{name}:", 1) % name)
+    users = f"select user_id, is_live from {view_name('stg_users')}"
+    return sandbox.engine.ask(
+        macros.gates_query(name, macros.secure_datasets_config(), users)
+    )
+
+
+OF_EACH_KIND = """
+tiers:
+    team: {access_view: team_access, object_keys: [team_id], carries: []}
+datasets:
+    runs: {base: all_runs, columns: [run_id, team_id], unique_key: [run_id],
+        tier: team, keys: {team_id: team_id}, view_authorization: true}
+relations:
+    all_runs: {kind: dimension, columns: {run_id: bigint, team_id: bigint}}
+    team_keys: {kind: mapping, columns: {user_id: bigint, team_id: bigint}}
+row_security:
+    - {unique_name: teams, object_type: row_security, label: Teams, dataset: team_keys,
+        filter_key_column: team_id, ids_column: user_id, id_type: user, scope: related}
+relationships:
+    - {from: {dataset: all_runs, join_columns: [team_id]}, to: {row_security: teams}}
+policies:
+    - {role: A, resource: %s, condition: run_id > 0}
+"""
+
+
+@pytest.mark.parametrize("name", ["held", "mapping", "outcomes"])
+def test_a_gate_is_the_row_s_own_whatever_the_dataset_is_called(name):
+    """A rule's relation of the same name would compare with itself."""
+    expected = gates_of("runs")
+    assert len({*map(str, expected)}) == 4
+    assert sorted(gates_of(name), key=str) == sorted(expected, key=str)

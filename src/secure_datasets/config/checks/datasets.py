@@ -56,6 +56,14 @@ class DatasetChecks:
                 "the base has a column 'user_id' already: a secure dataset adds it",
             )
         with self.draft.apart():
+            if name in (self.draft.values.get("relations") or {}):
+                self.draft.fail(
+                    path,
+                    "it is called as a relation of the star, for which rules would take"
+                    " its rows",
+                    entry,
+                )
+        with self.draft.apart():
             self.draft.check_columns(
                 (*path, "unique_key"), dataset["unique_key"], columns
             )
@@ -106,7 +114,15 @@ class DatasetChecks:
                 f"its base '{dataset['base']}' is no secure dataset that stands before"
                 f" it{spelling.hint(dataset['base'], before)}",
             )
-        columns = self.draft.values["datasets"][below]["columns"]
+        base = self.draft.values["datasets"][below]
+        for column in base["unique_key"]:
+            if column not in dataset["unique_key"]:
+                self.draft.fail(
+                    (*path, "unique_key"),
+                    f"'unique_key' lacks '{column}', by which '{dataset['base']}' tells"
+                    " its rows apart",
+                )
+        columns = base["columns"]
         for column in dataset["columns"]:
             if column not in columns:
                 self.draft.fail(
