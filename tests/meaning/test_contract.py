@@ -15,7 +15,15 @@ from typing import Any
 import pytest
 from comparison import COMPARED, described, wanted_rows
 from compiled import kept_models, laid_out
-from oracle.contract import COLUMNS, TABLES, evaluate, read_world, stage
+from oracle.contract import (
+    COLUMNS,
+    TABLES,
+    Groups,
+    Rights,
+    evaluate,
+    read_world,
+    stage,
+)
 from projects import ROOT
 from quick import LAYER, QuickProject, differences
 from worlds import batch
@@ -124,6 +132,29 @@ def test_a_table_is_staged_as_the_contract_says(staged, table):
 def test_the_staged_worlds_have_every_reason(staged):
     _, staging = staged
     assert {reason for _, _, reason, _ in staging.rejected} >= set(REASONS)
+
+
+def test_a_user_has_the_roles_of_groups_and_a_global_one_by_its_own_row_alone(projects):
+    world, named = batch(range(900, 903)), ("Global Admin", "Global Data Source Admin")
+    for row in world["user_groups"]:
+        # Some groups bear the name of a global role.
+        digit = (row["id"] or "").strip()[-1:]
+        row["name"] = {"1": named[0], "2": f" {named[1]}"}.get(digit, row["name"])
+    staging = stage(world)
+    groups, rights = Groups(staging), Rights(staging)
+    wanted = Counter(
+        (user, group, None if name in named else name)
+        for group, users in groups.holders().items()
+        for name in [groups.live[group]["name"]]
+        for user in users
+    )
+    assert any(groups.live[group]["name"] in named for _, group, _ in wanted)
+    wanted.update(
+        (user, None, name) for name in named for user in rights.global_roles[name]
+    )
+    rows = projects[0].run(world).ask(f"select * from {LAYER}.vw_secure_user_roles")
+    columns = ("user_id", "user_group_id", "role_name")
+    assert Counter(tuple(row[name] for name in columns) for row in rows) == wanted
 
 
 def without_zone(value: Any) -> Any:

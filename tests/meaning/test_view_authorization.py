@@ -496,6 +496,14 @@ def test_I_d_each_denied_table_at_the_end_of_a_chain_is_found(world):
     assert found == {(9, "over_views", "table", "Deny")}
 
 
+def test_I_d_a_denied_table_is_found_beside_one_whose_rules_hold(world):
+    decisions = {(OWNER, "table"): "A", (OWNER, "other_table"): "A"}
+    decisions |= {(9, "table"): "T", (9, "other_table"): "D", (9, "over_tables"): "A"}
+    world.decide(decisions)
+    assert world.outcome(9, "over_tables") == "Transform"
+    assert world.unrestricted() == {(9, "over_tables", "other_table", "Deny")}
+
+
 def test_I_e_there_is_a_row_for_each_live_user_and_each_view_with_an_owner(world):
     world.decide({(7, "table"): "A"}, not_live=[7])
     views = {

@@ -396,6 +396,25 @@ def test_V5_who_shares_a_name_with_others_keeps_nothing_of_their_own(now):
     assert found["problem"] == "decided by the person whose access it is"
 
 
+def test_V5_who_shares_a_name_with_an_older_user_keeps_nothing_of_their_own():
+    world = small()
+    world["data_source_permissions"].append(
+        raw("data_source_permissions", id=2, meta_data_source_id=1, user_id=5,
+            role_name="ViewMetadata")
+    )  # fmt: skip
+    seen = seen_in(Reviewed(world))[DS, 1, 5]
+    row = decided(seen, user_id="5", decided_by="both@example.com")
+    (found,) = Reviewed(world, review_decisions=[row]).rows("from judged_decisions")
+    assert found["verdict"] == "void"
+    assert found["problem"] == "decided by the person whose access it is"
+
+
+def test_V3_what_only_a_void_decision_of_the_day_saw_is_not_certified(now):
+    before = f"v1-{'0' * 32}"
+    rows = [decided(now, seen=before), decided(now, decided_by="ann")]
+    assert stands(*rows)["status"] == "new since"
+
+
 DECIDERS = {
     "anybody": {"bo": True, "di": True, "4": True},
     "in charge": {"bo": True, "di": False, "7": True},

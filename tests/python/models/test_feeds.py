@@ -910,3 +910,11 @@ def test_what_does_not_count_asks_once_for_the_types_of_each_raw_table(feed):
     sandbox.macros.uncounted_deliveries_query()
     assert MEMBERS in asked
     assert sorted(asked) == sorted(set(asked))
+
+
+def test_a_period_that_ends_a_thousandth_of_a_second_early_is_followed():
+    rows = [period(day(1), "2026-03-02 23:59:59.999"), period(day(3), None)]
+    between = "2026-03-02 23:59:59.9995"
+    assert one(PERIODS, rows, WITH_PERIOD, as_of=between)["is_live"]
+    rows[0]["until"] = "2026-03-02 23:59:59.998999"
+    assert one(PERIODS, rows, WITH_PERIOD, as_of=between)["is_deleted"]

@@ -1,0 +1,60 @@
+"""F5, F6: what counts as lost where ids go, by the text of the data test itself."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from own_config import PRODUCTS, document_of
+from projects import ROOT
+from rendering import Macros
+from staging_sandbox import connected, in_duckdb
+
+FILE = ROOT / "tests/dbt/generic/keeps_most_ids.sql"
+BODY = re.compile(r"{% test .*?%}(.*){% endtest %}", re.S)
+GIVEN = "{% set model, column_name, table = 'now_staged', 'user_id', 'users' %}"
+LOADS = {"kind": "snapshots"}
+LIVE, OFF, GONE = (True, False), (False, False), (False, True)
+
+
+def is_lost(before: list, now: list, feed: dict | None = None) -> bool:
+    """Whether the test fails, with half of the ids as the share."""
+    macros, connection = Macros(document_of(PRODUCTS)), connected()
+    versions = {"accepted": "before_staged", "published": "now_staged"}
+    macros.stand_in(
+        meant_losses=list,
+        lost_rows_error_share=lambda: 0.5,
+        feed_of=lambda table: feed,
+        versions_to_compare=lambda model: versions,
+    )
+    for name, rows in (("before_staged", before), ("now_staged", now)):
+        connection.execute(
+            f"create table {name} (user_id bigint, is_live boolean, is_deleted boolean,"
+            " rejection_reason varchar)"
+        )
+        for key, (is_live, is_deleted) in enumerate(rows):
+            row = [key, is_live, is_deleted]
+            connection.execute(f"insert into {name} values (?, ?, ?, null)", row)
+    (body,) = BODY.findall(FILE.read_text(encoding="utf-8"))
+    text = macros.rendered(GIVEN + body)
+    return bool(connection.execute(in_duckdb(text)).fetchall())
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "feed", "lost"),
+    [
+        ([LIVE] * 9, [LIVE] * 5, None, False),
+        ([LIVE] * 10, [LIVE] * 5, None, True),
+        # A deletion is said, or only follows from what a load lacks.
+        ([LIVE] * 10, [LIVE] * 3 + [GONE] * 7, None, False),
+        ([LIVE] * 10, [LIVE] * 3 + [GONE] * 7, LOADS, True),
+        ([LIVE] * 10, [LIVE] * 6 + [GONE] * 4, LOADS, False),
+        # What was gone before is lost no second time.
+        ([LIVE] * 3 + [GONE] * 7, [LIVE] * 3 + [GONE] * 7, LOADS, False),
+        # All ids are there, and nobody is live.
+        ([LIVE] * 10, [OFF] * 10, None, True),
+        ([LIVE] * 10, [LIVE] + [OFF] * 9, None, False),
+    ],
+)
+def test_F5_F6_a_table_that_lost_too_much_is_told(before, now, feed, lost):
+    assert is_lost(before, now, feed) is lost
