@@ -12,6 +12,7 @@ from secure_datasets.questions import notes, text
 from secure_datasets.questions.facts import answers
 from secure_datasets.questions.facts.built import Built, Macros, Ref
 from secure_datasets.questions.facts.people import people
+from secure_datasets.questions.notes import Facts
 from secure_datasets.sql.spelling import listed
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
@@ -127,7 +128,7 @@ class AccessQuestions:
             for key, value in given.items()
         }
 
-    def why(self, given: dict[str, Any], macros: Macros, ref: Ref) -> list[str]:
+    def why(self, given: Facts, macros: Macros, ref: Ref) -> list[str]:
         """Return the texts to print: why users see a row or an object, or why not.
 
         given  what `question` reads
@@ -145,7 +146,7 @@ class AccessQuestions:
         for person in self.people(question["user"], "why", macros, ref):
             answer = about(built, name, question["keys"], person)
             if answer["is_nowhere"]:
-                self.nowhere(question, answer)
+                self._nowhere(question, answer)
             answer["staged_since"] = ahead["tables"]
             answer["made_since"] = ahead["stored"]
             answer["of_before"] = ahead["of_before"]
@@ -153,10 +154,7 @@ class AccessQuestions:
         return self.told(question, found, given["format"])
 
     def told(
-        self,
-        question: dict[str, Any],
-        found: list[tuple[dict[str, Any], dict[str, Any]]],
-        form: str,
+        self, question: Facts, found: list[tuple[Facts, Facts]], form: str
     ) -> list[str]:
         """Return the answers about each user as texts to print."""
         if form == "json":
@@ -168,7 +166,7 @@ class AccessQuestions:
 
     def people(
         self, user: Any, operation: str, macros: Macros, ref: Ref
-    ) -> list[dict[str, Any]]:
+    ) -> list[Facts]:
         """Return the users of a name; stop if there is none."""
         if found := people(Built(macros, ref), user):
             return found
@@ -189,7 +187,7 @@ class AccessQuestions:
             f" {first_run} there first, or call this where it was run."
         )
 
-    def nowhere(self, question: dict[str, Any], answer: dict[str, Any]) -> NoReturn:
+    def _nowhere(self, question: Facts, answer: Facts) -> NoReturn:
         """Stop: the row or the object does not exist."""
         keys = notes.named(question["keys"]) or "the one row"
         of = f"{question['kind']} '{question['name']}'"
