@@ -33,6 +33,12 @@ from (
 {%- endmacro %}
 
 
+{# A query of the deliveries that do not count in a raw table: it reads only this table. #}
+{% macro _asked_uncounted(name, linking) -%}
+{{ secure_datasets._uncounted_of([name], secure_datasets.relation_named, linking) }}
+{%- endmacro %}
+
+
 {# The raw tables whose rows give rights, or lead to some: each with the columns that do so. #}
 {% macro _linking_columns() %}
     {{ return(adapter.secure_datasets().linking_columns(secure_datasets.secure_datasets_config(), secure_datasets.repository_tables())) }}

@@ -11,7 +11,7 @@
     {%- if not adapter.check_schema_exists(staged.database, staged.schema) -%}
         {% do adapter.access_questions().not_built('who', ['stg_users'], staged.schema) %}
     {%- endif -%}
-    {%- for person in secure_datasets._people(user, 'who') -%}
+    {%- for person in adapter.access_questions().people(user, 'who', secure_datasets, ref) -%}
         {{ print('') }}
         {{ print('User ' ~ person.user_id ~ secure_datasets.printable(adapter.access_questions().called_beside_id(person))
             ~ ('' if person.is_live else ': not active, so nothing but the global events')) }}

@@ -9,37 +9,59 @@
     format   text, or json for one JSON document
 #}
 {% macro why(user, dataset=none, row=none, tier=none, object=none, format='text') %}
-    {%- set questions, config = adapter.access_questions(), secure_datasets.secure_datasets_config() -%}
-    {%- set question = questions.question({
+    {%- set given = {
         'user': user, 'dataset': dataset, 'row': row, 'tier': tier, 'object': object, 'format': format,
         'number_keys': secure_datasets._number_keys(dataset),
-    }, config) -%}
-    {% do secure_datasets.check_raw_schema() %}
-    {%- set shown = 'vw_secure_dataset_' ~ question.name if question.kind == 'dataset' else config.tiers[question.name].access_view -%}
-    {%- set answers, ahead = [], secure_datasets.staged_since([shown] + secure_datasets._relations_of_answer(question, config)) -%}
-    {% do secure_datasets.check_built('why', ahead) %}
-    {% do question.update({'shown': shown}) %}
-    {%- for person in secure_datasets._people(question.user, 'why') -%}
-        {%- if question.kind == 'dataset' -%}
-            {%- set answer = secure_datasets._answer_about_row(question.name, question['keys'], person, config) -%}
-        {%- else -%}
-            {%- set answer = secure_datasets._answer_about_object(question.name, question['keys'], person, config) -%}
-        {%- endif -%}
-        {%- if answer.is_nowhere -%}
-            {% do questions.nowhere(question, answer) %}
-        {%- endif -%}
-        {% do answer.update({'staged_since': ahead.tables, 'made_since': ahead.stored, 'of_before': ahead.of_before}) %}
-        {% do answers.append([person, answer]) %}
+    } -%}
+    {%- for text in adapter.access_questions().why(given, secure_datasets, ref) -%}
+        {{ print(text) }}
     {%- endfor -%}
-    {%- if format == 'json' -%}
-        {{ print(questions.document(question, answers)) }}
-    {%- else -%}
-        {%- for person, answer in answers -%}
-            {{ print('') }}
-            {%- for line in questions.lines(question, person, answer) -%}
-                {{ print(secure_datasets.printable(line)) }}
-            {%- endfor -%}
-        {%- endfor -%}
-        {{ print('') }}
-    {%- endif -%}
 {% endmacro %}
+
+
+{# The columns of a secure dataset that are whole numbers by the `data_type` in its documentation. #}
+{% macro _number_keys(name) %}
+    {%- set found = [] -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == 'vw_secure_dataset_' ~ name -%}
+        {%- for column, documented in node.columns.items() if documented.data_type in ['bigint', 'int', 'integer', 'smallint', 'tinyint'] -%}
+            {% do found.append(column) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# Whether the relation of a model exists, whatever its type. #}
+{% macro _is_built(name) %}
+    {%- set found = [] -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == name -%}
+        {%- if adapter.get_relation(node.database, node.schema, node.alias) -%}
+            {% do found.append(name) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found | length > 0) }}
+{% endmacro %}
+
+
+{#
+    A query of the users that are rejected for a conflict, if one of the conflicting deliveries has this
+    login name or e-mail address: staging keeps only one of these deliveries.
+
+    text  the name or address, as SQL
+#}
+{% macro _users_in_conflict(text) -%}
+with {{ secure_datasets.read_deliveries('users', ['login_name', 'email'], until=var('as_of', none)) }},
+
+ranked as (
+
+    select *, rank() over (partition by id {{ secure_datasets.newest_first(secure_datasets.feed_of('users')) }}) as place
+    from dated
+
+)
+
+select distinct ranked.id as user_id
+from ranked
+inner join {{ secure_datasets.relation_named('stg_users') }} as staged
+    on ranked.id = staged.user_id and staged.rejection_reason = 'conflict'
+where ranked.place = 1 and ({{ secure_datasets.ascii_lower('ranked.login_name') }} = {{ secure_datasets.ascii_lower(text) }} or {{ secure_datasets.ascii_lower('ranked.email') }} = {{ secure_datasets.ascii_lower(text) }})
+{%- endmacro %}

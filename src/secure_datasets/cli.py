@@ -820,13 +820,12 @@ def _check_one(options: argparse.Namespace, *wanted: str) -> None:
 
 def _called(asked: Any, user: str) -> str:
     """Return a user in the macros' form: the given text, or the id for a name."""
-    from secure_datasets.questions.asked import QuestionError
+    from secure_datasets.questions.facts.built import Built
+    from secure_datasets.questions.facts.people import people
 
-    try:
-        asked.package["_people"](user, "who")
-    except QuestionError:
-        return asked.user(user).key
-    return user
+    package = asked.package
+    found = people(Built(package, package["ref_of_model"]), user)
+    return user if found else asked.user(user).key
 
 
 def _why(options: argparse.Namespace) -> int:

@@ -38,7 +38,7 @@ FILES = (
         ROOT / f"macros/operations/{name}.sql"
         for name in (
             *("print_predicate", "render_grants", "render_policies", "printable"),
-            *("why", "_why_parts", "check_built", "_print_policies"),
+            *("why", "check_built", "_print_policies"),
             *("check_feeds", "check_replica", "uncounted_deliveries_query"),
         )
     ),

@@ -99,6 +99,4 @@ class Question:
         """Return the sets that open the tier."""
         names = dict.fromkeys(("login_name", "first_name", "last_name"))
         person = {"user_id": user, "is_live": True} | names
-        macros = self.asked._called
-        state = macros["_grants_state"](sides, person, self.config)
-        return missing.nearest(state, sides)
+        return missing.nearest(self.asked.state(sides, person), sides)

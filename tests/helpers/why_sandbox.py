@@ -41,6 +41,9 @@ from rendering import ROOT, Macros
 from staging_sandbox import FUNCTIONS, WHITE_SPACE, in_duckdb
 
 from secure_datasets.engines.duckdb import as_json
+from secure_datasets.questions.facts.built import Built
+from secure_datasets.questions.facts.grants import Sides, grants_state
+from secure_datasets.questions.missing import State
 
 Row = dict[str, Any]
 
@@ -301,6 +304,10 @@ class Asked(Macros):
         """Return a test's result about the subject."""
         self.asked_since = list(names)
         return self.since
+
+    def state(self, sides: Sides, person: Row) -> State | None:
+        """Return the state in which new rows are searched for a user."""
+        return grants_state(Built(self._called, str), sides, person)
 
     def ask(self, **given: Any) -> list[Row]:
         """Return the answers of the operation, from its JSON."""

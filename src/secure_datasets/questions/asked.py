@@ -7,16 +7,12 @@ from collections import Counter
 from typing import Any, NoReturn
 
 from secure_datasets.config.plan import trimmed
-from secure_datasets.config.steering import without_steering
-from secure_datasets.questions import (
-    answers,
-    missing,
-    near_misses,
-    notes,
-    rights,
-    support,
-    text,
-)
+from secure_datasets.config.steering import printable, without_steering
+from secure_datasets.questions import notes, text
+from secure_datasets.questions.facts import answers
+from secure_datasets.questions.facts.built import Built, Macros, Ref
+from secure_datasets.questions.facts.people import people
+from secure_datasets.questions.notes import Facts
 from secure_datasets.sql.spelling import listed
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
@@ -31,30 +27,10 @@ class QuestionError(Exception):
 
 
 class AccessQuestions:
-    """Reads questions about access, and makes answers from the results of queries."""
+    """Reads questions about access, and answers them by the product's macros."""
 
     called_beside_id = staticmethod(text.called_beside_id)
-    document = staticmethod(text.as_document)
-    lines = staticmethod(text.as_lines)
     made_anew = staticmethod(text.made_anew)
-    row_answer = staticmethod(answers.row_answer)
-    object_answer = staticmethod(answers.object_answer)
-    is_held = staticmethod(rights.is_held)
-    is_linked = staticmethod(rights.is_linked)
-    missed_key = staticmethod(rights.missed_key)
-    missed_paths = staticmethod(near_misses.missed_paths)
-    missed_links = staticmethod(near_misses.missed_links)
-    named = staticmethod(notes.named)
-    state = staticmethod(missing.state_of)
-    nearest = staticmethod(missing.nearest)
-    gained_keys = staticmethod(missing.gained_keys)
-    rows_gained = staticmethod(missing.rows_gained)
-    set_notes = staticmethod(missing.set_notes)
-    in_charge = staticmethod(missing.in_charge)
-    given_by = staticmethod(missing.given_by)
-    row_support = staticmethod(support.row_support)
-    object_support = staticmethod(support.object_support)
-    add_names = staticmethod(support.add_names)
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, without control characters of a terminal."""
@@ -152,11 +128,51 @@ class AccessQuestions:
             for key, value in given.items()
         }
 
-    def no_user(self, user: str, operation: str) -> NoReturn:
-        """Stop: nobody has this name."""
+    def why(self, given: Facts, macros: Macros, ref: Ref) -> list[str]:
+        """Return the texts to print: why users see a row or an object, or why not.
+
+        given  what `question` reads
+        """
+        built = Built(macros, ref)
+        question = self.question(given, built.config)
+        kind, name = question["kind"], question["name"]
+        macros["check_raw_schema"]()
+        question["shown"] = answers.shown_by(built, kind, name)
+        read = answers.relations_of(built, kind, name)
+        ahead = macros["staged_since"]([question["shown"], *read])
+        macros["check_built"]("why", ahead)
+        about = answers.about_row if kind == "dataset" else answers.about_object
+        found = []
+        for person in self.people(question["user"], "why", macros, ref):
+            answer = about(built, name, question["keys"], person)
+            if answer["is_nowhere"]:
+                self._nowhere(question, answer)
+            answer["staged_since"] = ahead["tables"]
+            answer["made_since"] = ahead["stored"]
+            answer["of_before"] = ahead["of_before"]
+            found.append((person, answer))
+        return self.told(question, found, given["format"])
+
+    def told(
+        self, question: Facts, found: list[tuple[Facts, Facts]], form: str
+    ) -> list[str]:
+        """Return the answers about each user as texts to print."""
+        if form == "json":
+            return [text.as_document(question, found)]
+        lines = []
+        for person, answer in found:
+            lines += ["", *map(printable, text.as_lines(question, person, answer))]
+        return [*lines, ""]
+
+    def people(
+        self, user: Any, operation: str, macros: Macros, ref: Ref
+    ) -> list[Facts]:
+        """Return the users of a name; stop if there is none."""
+        if found := people(Built(macros, ref), user):
+            return found
         self.stop(
             f"{operation}: there is no user with the id, login name or e-mail address"
-            f" '{user}'."
+            f" '{str(user).strip()}'."
         )
 
     def not_built(self, operation: str, names: list[str], schema: str) -> NoReturn:
@@ -171,7 +187,7 @@ class AccessQuestions:
             f" {first_run} there first, or call this where it was run."
         )
 
-    def nowhere(self, question: dict[str, Any], answer: dict[str, Any]) -> NoReturn:
+    def _nowhere(self, question: Facts, answer: Facts) -> NoReturn:
         """Stop: the row or the object does not exist."""
         keys = notes.named(question["keys"]) or "the one row"
         of = f"{question['kind']} '{question['name']}'"

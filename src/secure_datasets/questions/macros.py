@@ -241,15 +241,10 @@ class _Questions(AccessQuestions):
     def __init__(self, seen: list[bool]) -> None:
         self.seen = seen
 
-    def lines(self, question: Row, person: Row, answer: Row) -> list[str]:
-        """Return an answer as lines for people."""
-        self.seen.append(answer["seen"])
-        return AccessQuestions.lines(question, person, answer)
-
-    def document(self, question: Row, answers: list[tuple[Row, Row]]) -> str:
-        """Return the answers about all users as one JSON document."""
-        self.seen += [answer["seen"] for _, answer in answers]
-        return AccessQuestions.document(question, answers)
+    def told(self, question: Row, found: list[tuple[Row, Row]], form: str) -> list[str]:
+        """Return the answers about each user as texts to print."""
+        self.seen += [answer["seen"] for _, answer in found]
+        return super().told(question, found, form)
 
 
 class _Planner(Planner):

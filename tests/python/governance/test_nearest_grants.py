@@ -295,7 +295,7 @@ def test_W4_the_ten_of_many_pairs_are_those_that_give_the_least():
     sides = sides_of("results", [(1, 1), (1, 2)])
     sets = question.sets(1, sides)
     person = PERSON | {"is_live": True}
-    state = question.asked._called["_grants_state"](sides, person, question.config)
+    state = question.asked.state(sides, person)
     one, two = (("Data Source", source, "View Test Results") for source in (1, 2))
     ways = [
         [*state.permission_rows(right)]

@@ -1,0 +1,55 @@
+"""The built relations of a question, and the macros that render its SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any, Protocol
+
+from secure_datasets.questions.notes import Facts
+
+Ref = Callable[[str], Any]
+
+
+class Macros(Protocol):
+    """The product's macros: in dbt its namespace, in the command a `Package`."""
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """Return a macro."""
+
+
+class Built:
+    """What is built, as macros ask it.
+
+    ref  dbt's function: the relation of a model, seed or snapshot that a macro may name
+    """
+
+    def __init__(self, macros: Macros, ref: Ref) -> None:
+        self.macros, self.ref = macros, ref
+
+    @cached_property
+    def config(self) -> Facts:
+        """The checked config."""
+        return self.macros["secure_datasets_config"]()
+
+    @cached_property
+    def tables(self) -> dict[str, Facts]:
+        """The raw tables."""
+        return self.macros["repository_tables"]()
+
+    def rows(self, query: str) -> list[Facts]:
+        """Return the rows of a query, in the types of JSON."""
+        return self.macros["rows_of"](query)
+
+    def relation(self, name: str) -> str:
+        """Return the relation of a model or seed."""
+        return self.macros["relation_named"](name)
+
+    def staged(self, table: str) -> str:
+        """Return the relation of a staged raw table."""
+        return self.relation(f"stg_{table}")
+
+
+def in_list(values: Iterable[Any]) -> str:
+    """Return values as a list of SQL, each once."""
+    return ", ".join(map(str, dict.fromkeys(values)))
