@@ -199,8 +199,9 @@ and to_json(named_struct('value', {{ secure_datasets.mask_as_typed(rule, name, c
     most_rows   how many rows a mask may leave as they are
 #}
 {% macro masks_that_show_values(config, most_rows) -%}
-{%- set queries = [] -%}
-{%- for name, dataset in secure_datasets.restricted_datasets(config).items() -%}
+{%- set queries, restricted = [], secure_datasets.restricted_datasets(config) -%}
+{%- set live_users = 'select user_id, is_live from ' ~ ref('stg_users') ~ ' where is_live' -%}
+{%- for name, dataset in config.datasets.items() -%}
 {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
 {%- for rule in secure_datasets.rules_on(name, config, ruling) if rule.is_mask and not rule.rule.is_constant -%}
 {%- set query -%}
@@ -209,7 +210,9 @@ select
     {{ secure_datasets.sql_text(rule.title) }} as mask,
     count(distinct {{ secure_datasets.row_key(dataset, ruling) }}) as rows_with_the_value
 from (
-    {{ secure_datasets.rows_past_the_tier(dataset, config) | indent(4) }}
+    {#- A query and a dataset over another one have no tier of their own. -#}
+    {{- (secure_datasets.rows_past_the_tier(restricted[name], config) if name in restricted
+        else secure_datasets._rows_with_users(name, ruling, config, live_users)) | indent(4) }}
 ) as {{ ruling }}
 where
     {{ rule.applies | indent(4) }}

@@ -679,3 +679,24 @@ def test_M15_spark_masks_a_field_an_element_and_a_value_and_leaves_the_rest(spar
     assert sandbox.types["vw_secure_dataset_people"]["person"] == (
         "struct<name:string,ssn:string>"
     )
+
+
+def test_M14_a_mask_of_a_dataset_over_another_one_is_said_too():
+    sandbox = Sandbox()
+    sandbox.table(
+        "all_runs", "run_id bigint, team_id bigint, unit string", [(1, 10, "X")]
+    )
+    sandbox.table("team_access", "team_id bigint, user_id bigint", [(10, ALICE)])
+    sandbox.roles({ALICE: ["A"]})
+    sandbox.types["vw_secure_dataset_runs"] = {"run_id": "bigint", "unit": "string"}
+    layers = """
+        runs: {base: all_runs, columns: [run_id, unit], unique_key: [run_id],
+            tier: team, keys: {team_id: team_id}}
+        notes: {base: vw_secure_dataset_runs, columns: [run_id, unit], unique_key: [run_id]}
+    """
+    policy = "role: '*', resource: notes.unit, mask: \"concat(unit, '')\""
+    written = config(policy, dataset=layers)
+    sandbox.secure(written, "runs")
+    macros = sandbox.macros(written)
+    query = macros.masks_that_show_values(macros.secure_datasets_config(), 0)
+    assert sandbox.rows(query) == [("notes.unit", "mask on unit of everybody", 1)]
