@@ -690,9 +690,10 @@ def test_M14_a_mask_of_a_dataset_over_another_one_is_said_too():
     sandbox.roles({ALICE: ["A"]})
     sandbox.types["vw_secure_dataset_runs"] = {"run_id": "bigint", "unit": "string"}
     layers = """
-        runs: {base: all_runs, columns: [run_id, unit], unique_key: [run_id],
+        runs: {base: all_runs, columns: [run_id, team_id, unit], unique_key: [run_id],
             tier: team, keys: {team_id: team_id}}
-        notes: {base: vw_secure_dataset_runs, columns: [run_id, unit], unique_key: [run_id]}
+        notes: {base: vw_secure_dataset_runs, columns: [run_id, unit],
+            unique_key: [run_id]}
     """
     policy = "role: '*', resource: notes.unit, mask: \"concat(unit, '')\""
     written = config(policy, dataset=layers)
