@@ -478,3 +478,13 @@ concat('is no longer delivered since ', left(undelivered_since, 10))
 {% macro _gone() -%}
 case when bool_or(is_deleted) and not bool_or(is_live) then coalesce(concat('was deleted on ', cast({{ secure_datasets.utc_day('max(deleted_on)') }} as string)), 'is deleted') end
 {%- endmacro %}
+
+
+{# The tiers that a pack covers: their rights are on data sources or projects. #}
+{% macro _reviewed_tiers() %}
+    {%- set tiers = {} -%}
+    {%- for name, tier in secure_datasets.secure_datasets_config().tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] -%}
+        {% do tiers.update({name: tier}) %}
+    {%- endfor -%}
+    {{ return(tiers) }}
+{% endmacro %}

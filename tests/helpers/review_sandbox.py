@@ -28,7 +28,9 @@ from why_sandbox import (
     repository_tables,
 )
 
+from secure_datasets.questions.facts.built import Built
 from secure_datasets.review.pack import Pack
+from secure_datasets.review.queries import review_queries
 
 # Each after the models that it reads.
 MODELS = ("judged_grants", "judged_decisions", "review_status", "access_findings")
@@ -181,16 +183,23 @@ class Reviewed:
             TYPES,
         )
 
+    @property
+    def built(self) -> Built:
+        """What is built, as macros ask it on this day."""
+        return Built(asked_with(self.document, self.day, "{}")._called)
+
+    def queries(self, *who: Any, **named: Any) -> dict[str, str]:
+        """Return the queries of a pack, or of the pages of some people."""
+        return review_queries(self.built, *who, **named)
+
     def pack(self, folder: Path, ids: list[int] | None = None) -> dict[str, Any]:
         """Write the pack of a review, and return its totals."""
-        asked = asked_with(self.document, self.day, "{}")
-        rows = {name: self.rows(q) for name, q in asked.review_queries(ids).items()}
+        rows = {name: self.rows(q) for name, q in self.queries(ids).items()}
         return Pack(folder, "Judged in DuckDB", ids is None).write(**rows)
 
     def person(self, folder: Path, user: int) -> list[str]:
         """Write the page of a person beside a pack, and return its name."""
-        asked = asked_with(self.document, self.day, "{}")
-        queries = asked.review_queries(users=[user])
+        queries = self.queries(people=[user])
         rows = {name: self.rows(query) for name, query in queries.items()}
         return Pack(folder, "Judged in DuckDB").write_people(**rows)
 

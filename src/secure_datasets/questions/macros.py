@@ -28,7 +28,7 @@ Row = dict[str, Any]
 PACKAGE = "secure_datasets"
 UNCOUNTED = "uncounted_deliveries"
 # The methods of a review that macros may call.
-OF_REVIEWS = ("campaign", "months", "stop", "users", "write", "write_people")
+OF_REVIEWS = ("review",)
 OF_TIMELINES = ("answer", "document", "headers", "lines", "question")
 
 

@@ -1,4 +1,4 @@
-"""Checks the options of a review, and writes its pack.
+"""The operation of a review: checks its options, and writes its pack.
 
 The module knows no engine: a subclass provides the rows of queries and the folder.
 """
@@ -6,17 +6,23 @@ The module knows no engine: a subclass provides the rows of queries and the fold
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
 
-from secure_datasets.config.steering import without_steering
+from secure_datasets.config.steering import printable, without_steering
+from secure_datasets.questions.facts.built import Built, Macros
+from secure_datasets.review.made import days_of_review, history_of, made_of, of_before
 from secure_datasets.review.pack import Campaign, Pack, Row
+from secure_datasets.review.queries import review_queries
+from secure_datasets.review.queries.users import users_called
 
 FOLDER = "review"
 # Ten years; the rows of all months are computed side by side.
 MOST_MONTHS = 120
+# What is looked for before anything is asked.
+NEEDED = ("access_freshness", "access_findings", "review_status")
 
 
 class Reviews(ABC):
@@ -41,6 +47,51 @@ class Reviews(ABC):
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, without characters that steer the terminal."""
         self.stopped(without_steering(f"review: {sentence}"))
+
+    def review(
+        self, given: Row, macros: Macros, warn: Callable[[str], Any]
+    ) -> list[str]:
+        """Write what is asked for, print tables of totals, and return texts to print.
+
+        given  the arguments of the operation; the variables dormant_days and
+               review_days; `timelines`, what the macro `timeline_parts` takes
+        warn   warns with a sentence
+        """
+        owner, user = (_trimmed(given[name]) for name in ("owner", "user"))
+        months, built = self.months(given["months"]), Built(macros)
+        if owner and user:
+            self.stop(
+                "ask for what an owner is in charge of, or for the page of a user, and"
+                " not for both."
+            )
+        if user and months:
+            self.stop("the page of a user tells no months: ask for them with a pack.")
+        for name in NEEDED:
+            macros["check_built"]("review", {"not_built": [name]})
+        ids = None
+        if asked := owner or user:
+            ids = self.users(asked, built.rows(users_called(built, asked)))
+        told = of_before(built)
+        (days,) = built.rows(days_of_review(built))
+        made = made_of(days, given, owner, told)
+        campaign = self.campaign(
+            given["campaign"], given["deadline"], days["judged_on"]
+        )
+        if told:
+            warn(f"review: {told}")
+        if user:
+            queries = review_queries(built, people=ids)
+            paths = self.write_people(queries, made, campaign)
+            return [f"Open {printable(path)}" for path in paths]
+        history = history_of(built, months, days, given["timelines"])
+        if history and history["not_told"]:
+            warn(
+                "review: access over the months is not told, as the past of these tiers"
+                f" can't be: {', '.join(history['not_told'])}."
+            )
+        queries = review_queries(built, ids)
+        totals = self.write(queries, made, ids is None, history, campaign)
+        return print_totals(totals, owner, macros)
 
     def users(self, asked: Any, users: list[Row]) -> list[int]:
         """Return the ids of the users found for a name; stop if there is none.
@@ -120,6 +171,38 @@ class Reviews(ABC):
 
     def _rows(self, queries: dict[str, str]) -> dict[str, Iterator[Row]]:
         return {name: iter(self.rows(query)) for name, query in queries.items()}
+
+
+def _trimmed(name: Any) -> str:
+    """Return a name as a trimmed text; an empty one for None."""
+    return "" if name is None else str(name).strip()
+
+
+def print_totals(totals: Row, owner: str, macros: Macros) -> list[str]:
+    """Print the tables of a written pack's totals, and return the texts below them.
+
+    owner  the owner of the pack; empty for the pack of everything
+    """
+    found = totals["severities"] | {"excused": totals["excused"]}
+    for head, numbers in (("findings", found), ("status", totals["statuses"])):
+        rows = [[name, str(number)] for name, number in numbers.items()]
+        macros["print_table"]([head, "number"], rows)
+    texts = [
+        f"{totals['objects']} data sources and projects, {totals['rows']} accesses of"
+        f" {totals['users']} people."
+    ]
+    if number := totals["rejected"]:
+        rows_that_decide = "row that decides" if number == 1 else "rows that decide"
+        texts.append(
+            f"{number} {rows_that_decide} about rights could not be used: see"
+            " findings.html."
+        )
+    if owner and not totals["objects"]:
+        texts.append(
+            f"{printable(owner)} is in charge of nothing. What has nobody in charge is"
+            " in the pack of everything, from which global administrators decide."
+        )
+    return [*texts, f"Open {printable(totals['folder'])}/index.html"]
 
 
 def first_days(last: date, months: int) -> list[date]:

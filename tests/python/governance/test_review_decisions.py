@@ -40,10 +40,9 @@ Pair = tuple[str, int, int]
 
 def seen_in(reviewed: Reviewed) -> dict[Pair, str]:
     """Return what the pack says is seen, by object and user."""
-    queries = asked_with(reviewed.document, reviewed.day, "{}").review_queries(None)
     return {
         (row["object_type"], row["object_id"], row["user_id"]): row["seen"]
-        for row in reviewed.rows(queries["people"])
+        for row in reviewed.rows(reviewed.queries()["people"])
     }
 
 
@@ -468,8 +467,7 @@ def test_V2_who_is_in_charge_is_told_by_name_login_address_or_id(values, called)
     world = small()
     world["users"][1] |= values
     reviewed = Reviewed(world)
-    asked = asked_with(reviewed.document, reviewed.day, "{}")
-    objects = reviewed.rows(asked.review_queries()["objects"])
+    objects = reviewed.rows(reviewed.queries()["objects"])
     named = {
         (row["object_type"], row["object_id"]): row["in_charge"] for row in objects
     }
@@ -653,7 +651,7 @@ def test_V3_what_a_tier_of_ones_own_shows_in_another_object_is_not_certified():
         return Regional(world, document=document, **given)
 
     before = shown(7)
-    people = asked_with(document, before.day, "{}").review_queries(None)["people"]
+    people = before.queries()["people"]
     (row,) = (r for r in before.rows(people) if r["user_id"] == 1)
     assert row["ways"][0]["way"].startswith("Run Tests in region_id 7: User")
     told = {

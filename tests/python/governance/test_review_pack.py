@@ -14,6 +14,7 @@ from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NoReturn
 
 import pytest
 import yaml
@@ -39,10 +40,11 @@ from review_packs import (
 from review_sandbox import Reviewed, asked_with
 from sample import EXPECTED
 from tier_questions import nobody_sees, raw
-from why_sandbox import access_paths
+from why_sandbox import Asked, access_paths
 
-from secure_datasets.review import adapter, pack, reviews
+from secure_datasets.review import adapter, made, pack, reviews
 from secure_datasets.review.finding_rules import RULES
+from secure_datasets.review.queries.users import users_called
 from secure_datasets.review.words import STATUSES, TOLD, URGENT
 
 # What the pages are made of, and nothing else.
@@ -68,6 +70,10 @@ ATTRIBUTES = {
 }
 VOID = {"meta", "input", "br"}
 GLOBAL = "the global administrators"
+TOTALS = {
+    "severities": {}, "excused": 0, "statuses": {}, "objects": 1, "rows": 1,
+    "users": 1, "folder": "review", "rejected": None,
+}  # fmt: skip
 ADMINISTRATORS = {
     "isolheim": "Ingrid Solheim (isolheim)",
     "iconti": "Isabella Conti (iconti, dormant)",
@@ -517,35 +523,67 @@ def test_V2_months_are_told_from_their_first_days_on(day, months, first, last):
     assert {each.day for each in days} == {1} and days == sorted({*days})
 
 
-def test_V2_months_are_told_by_the_tiers_of_the_pack():
-    document = yaml.safe_dump(together(), sort_keys=False)
-    macros = asked_with(document, "2026-07-01", "{}")
-    parts = {"models": [], "tiers_not_told": ["results", "reports"]}
-    days = {"read_on": "2026-06-30", "judged_on": "2026-07-01", "today": "2026-07-02"}
-    timelines = SimpleNamespace(access_timelines=lambda: None)
+class Noted(reviews.Reviews):
+    """Notes what is written, in the place of a pack."""
+
+    def __init__(self) -> None:
+        self.written: list[tuple] = []
+
+    def rows(self, query: str) -> list[dict]:
+        """Nothing is asked for a pack."""
+        raise AssertionError
+
+    access_over = rows
+
+    def stopped(self, sentence: str) -> NoReturn:
+        """Stop with one sentence."""
+        raise adapter.ReviewError(sentence)
+
+    def write(self, queries, made, is_whole, history=None, campaign=None) -> dict:
+        """Note the text of a pack and its history, and return no totals."""
+        self.written.append((made, history))
+        return TOTALS
+
+
+def noting(document: str, days: dict[str, str | None]) -> tuple[Asked, Noted]:
+    """Return macros whose operation only notes what is written, on these days."""
+    macros, noted = asked_with(document, "2026-07-01", "{}"), Noted()
     macros.stand_in(
         adapter=SimpleNamespace(
-            **vars(macros._templates["review"].globals["adapter"]), **vars(timelines)
+            **vars(macros._templates["review"].globals["adapter"]),
+            access_reviews=lambda: noted,
+            access_timelines=lambda: None,
         ),
-        check_raw_schema=lambda: "",
-        timeline_parts=lambda timelines: parts,
+        rows_of=lambda query: [days],
+        print_table=lambda heads, rows: "",
     )
-    assert "reports" in macros.secure_datasets_config()["tiers"]
+    return macros, noted
+
+
+def test_V2_months_are_told_by_the_tiers_of_the_pack():
+    document = yaml.safe_dump(together(), sort_keys=False)
+    parts = {"models": [], "tiers_not_told": ["results", "reports"]}
+    days = {"read_on": "2026-06-30", "judged_on": "2026-07-01", "today": "2026-07-02"}
     for delivered_on, last in [
         ("2026-06-02", "2026-06-02"),
         ("2026-08-02", "2026-06-30"),
         (None, "2026-06-30"),
     ]:
-        of_pack = SimpleNamespace(**days, delivered_on=delivered_on)
-        assert macros._history(0, of_pack) is None
-        told = macros._history(12, of_pack)
+        macros, noted = noting(document, days | {"delivered_on": delivered_on})
+        macros.stand_in(timeline_parts=lambda timelines: parts)
+        assert "reports" in macros.secure_datasets_config()["tiers"]
+        macros.review()
+        assert macros.warnings == []
+        macros.review(months=12)
+        (_, none), (_, told) = noted.written
+        assert none is None
         assert told.pop("parts") == parts | {"raw_tables": macros.repository_tables()}
         # A tier that a pack tells nothing of may be as it likes.
         assert told == {"months": 12, "last": last, "not_told": ["results"]}
-    assert {*macros.warnings} == {
-        "review: access over the months is not told, as the past of these tiers can't"
-        " be: results."
-    }
+        assert macros.warnings == [
+            "review: access over the months is not told, as the past of these tiers"
+            " can't be: results."
+        ]
 
 
 def test_V6_the_index_tells_how_much_each_person_in_charge_has_decided(sample):
@@ -796,11 +834,10 @@ def test_who_is_asked_for_is_found_by_the_case_of_ascii_letters_only():
         email = f"{name}@example.org"
         world["users"].append(raw("users", id=user, login_name=name, email=email))
     reviewed = Reviewed(world)
-    macros = asked_with(reviewed.document, reviewed.day, "{}")
     for asked, user in {
         "mark": 2, "MARK": 2, "mar\u212a": 3, "Mark@example.org": 2, "3": 3,
     }.items():  # fmt: skip
-        found = reviewed.rows(macros._users_called(asked))
+        found = reviewed.rows(users_called(reviewed.built, asked))
         assert [row["user_id"] for row in found] == [user], asked
 
 
@@ -1173,27 +1210,28 @@ def test_V2_a_page_says_what_holds_as_of_which_day(
     read_on, judged_on, today, said, delivered_on
 ):
     reviewed = looked_after()
-    macros = asked_with(reviewed.document, judged_on, "{}")
+    reviewed.day = judged_on
     days = {"read_on": read_on, "judged_on": judged_on, "today": today}
     days["delivered_on"] = delivered_on
     delivered = f", the newest delivered on {delivered_on}" if delivered_on else ""
     is_sample = judged_on != today
     first = f"This is the sample: read it as if today were {judged_on}. "
     judged = f"Judged as of {judged_on}. "
+    settings = {"dormant_days": 90, "review_days": 100}
     for owner, whose in (("", ""), ("ann", "What ann is in charge of. ")):
-        assert macros._made_of(SimpleNamespace(**days), owner) == (
+        assert made.made_of(days, settings, owner) == (
             f"{first if is_sample else ''}{whose}Rights as read on {read_on}{delivered}"
             f". {'' if is_sample else judged}Who has not logged in for 90 days is"
             f" dormant. A decision certifies for 100 days.{said}"
         )
     # Rights that were run alone since.
-    said = macros._made_of(SimpleNamespace(**days), "ann", "Since then, more.")
+    said = made.made_of(days, settings, "ann", "Since then, more.")
     assert " A decision certifies for 100 days. Since then, more." in said
     reviewed.database.connection.execute(
         "create table access_freshness as select timestamp '2026-06-28 23:00' read_at,"
         " timestamp '2026-06-27 23:00' newest_delivery"
     )
-    (found,) = reviewed.rows(macros._days_of_review())
+    (found,) = reviewed.rows(made.days_of_review(reviewed.built))
     assert (found["read_on"], found["judged_on"]) == ("2026-06-28", judged_on)
     assert found["delivered_on"] == "2026-06-27"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["today"])
@@ -1233,25 +1271,10 @@ ROWS = "other rows of users were staged"
 def test_V2_a_pack_says_where_what_it_reads_is_of_several_states(
     tables, stored, of_before, said
 ):
-    macros = asked_with(looked_after().document, "2026-07-01", "{}")
-    written: list[str] = []
+    names = ("read_on", "delivered_on", "judged_on", "today")
+    days = dict.fromkeys(names, "2026-07-01")
+    macros, noted = noting(looked_after().document, days)
     macros.since |= {"tables": tables, "stored": stored, "of_before": of_before}
-    days = dict.fromkeys(("read_on", "judged_on", "today"), "2026-07-01")
-    macros.stand_in(
-        adapter=SimpleNamespace(
-            access_reviews=lambda: SimpleNamespace(
-                months=int,
-                campaign=lambda *given: given,
-                write=lambda queries, made, is_whole, history, campaign: written.append(
-                    made
-                ),
-            ),
-            **vars(macros._templates["review"].globals["adapter"]),
-        ),
-        rows_of=lambda query: [SimpleNamespace(**days)],
-        review_queries=lambda *asked: {},
-        _print_pack=lambda totals, owner: "",
-    )
     macros.review()
     asked = {
         *("review_status", "access_findings", "judged_grants", "judged_decisions"),
@@ -1261,8 +1284,8 @@ def test_V2_a_pack_says_where_what_it_reads_is_of_several_states(
     }
     assert sorted(macros.asked_since) == sorted(asked)
     assert macros.warnings == ([f"review: {said}"] if said else [])
-    (made,) = written
-    assert made.endswith(f"certifies for 100 days.{f' {said}' if said else ''}")
+    ((text, _),) = noted.written
+    assert text.endswith(f"certifies for 100 days.{f' {said}' if said else ''}")
 
 
 def test_V2_who_looks_after_a_report_is_told_what_is_found_of_it(tmp_path):
@@ -1922,16 +1945,8 @@ def test_V2_what_is_printed_counts_the_rows_that_could_not_be_read(number, said)
 
 def printed_of(owner: str = "", **more: object) -> list[str]:
     """Return what is printed of a pack, beside its tables."""
-    reviewed = looked_after()
-    macros = asked_with(reviewed.document, reviewed.day, "{}")
-    macros._called["print_table"] = lambda heads, rows: ""
-    macros._called["printable"] = lambda text: text
-    totals = {
-        "severities": {}, "excused": 0, "statuses": {}, "objects": 1, "rows": 1,
-        "users": 1, "folder": "review", "rejected": None,
-    }  # fmt: skip
-    macros._print_pack(SimpleNamespace(**totals | more), owner)
-    return macros.printed
+    macros = {"print_table": lambda heads, rows: ""}
+    return reviews.print_totals(TOTALS | more, owner, macros)
 
 
 @pytest.mark.parametrize(("owner", "objects"), [("ann", 0), ("ann", 1), ("", 0)])

@@ -21,11 +21,12 @@ class Macros(Protocol):
 class Built:
     """What is built, as macros ask it.
 
-    ref  dbt's function: the relation of a model, seed or snapshot that a macro may name
+    ref  dbt's function: the relation of a model, seed or snapshot that a macro may
+         name; without it, `relation`
     """
 
-    def __init__(self, macros: Macros, ref: Ref) -> None:
-        self.macros, self.ref = macros, ref
+    def __init__(self, macros: Macros, ref: Ref | None = None) -> None:
+        self.macros, self.ref = macros, ref or self.relation
 
     @cached_property
     def config(self) -> Facts:
