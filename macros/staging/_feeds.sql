@@ -218,7 +218,7 @@ false
 with {{ secure_datasets._written_step(table, feed, readings, raw) }}
 {%- if feed.before_when %},
 
-{{ secure_datasets._update_steps(feed, read_id) }}
+{{ secure_datasets._update_steps(table, feed, read_id) }}
 {%- endif %}
 {%- if feed.kind == 'snapshots' %},
 
@@ -311,19 +311,12 @@ from gone
 
 
 {#
-    The steps for a log that writes the state before an update as a row of its own: a before-row deletes
-    its id, unless the row was there after this moment. An unreadable moment pairs no rows.
-
-    Of one moment and id, equal deliveries count once, since logs deliver again. With fewer other rows
-    than before-rows, the last update changed the id. With as many or more, a row that no before-row
-    has again is the last state. If there is none, the row is there if it was there before: what came
-    and changed its id within the moment was not.
+    The steps that count the rows of an id and moment: whether it may stay, whether a state of it is left
+    that no before-row has again, and whether it is said to be deleted. `moment` are the id and the moment.
 #}
-{% macro _update_steps(feed, read_id) -%}
-{%- set moment = [secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp')] if feed.has_clock else [] -%}
-{%- set moment = moment + secure_datasets._position_columns(feed) -%}
-{%- set of_moment = 'partition by ' ~ ([read_id] + moment) | join(', ') -%}
-{%- set columns = secure_datasets.repository_tables()[feed.table].columns | reject('in', ['id', 'sf_date_created']) | list -%}
+{% macro _counted_updates(table, moment) -%}
+{%- set of_moment = 'partition by ' ~ moment | join(', ') -%}
+{%- set columns = table.columns | reject('in', ['id', 'sf_date_created']) | list -%}
 {%- set of_state = ([of_moment] + columns) | join(', ') -%}
 told_once as (
 
@@ -345,7 +338,23 @@ counted as (
         bool_or(feed_is_deleted and not feed_is_before) over ({{ of_moment }}) as feed_is_said
     from told_once
 
-),
+)
+{%- endmacro %}
+
+
+{#
+    The steps for a log that writes the state before an update as a row of its own: a before-row deletes
+    its id, unless the row was there after this moment. An unreadable moment pairs no rows.
+
+    Of one moment and id, equal deliveries count once, since logs deliver again. With fewer other rows
+    than before-rows, the last update changed the id. With as many or more, a row that no before-row
+    has again is the last state. If there is none, the row is there if it was there before: what came
+    and changed its id within the moment was not.
+#}
+{% macro _update_steps(table, feed, read_id) -%}
+{%- set moment = [secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp')] if feed.has_clock else [] -%}
+{%- set moment = moment + secure_datasets._position_columns(feed) -%}
+{{ secure_datasets._counted_updates(table, [read_id] + moment) }},
 
 paired as (
 
@@ -611,12 +620,8 @@ select
 from written
 where
     not is_read
-    {%- if feed.kind == 'snapshots' %}
-    -- Without its moment a load counts as the first, and deletes nothing.
-    and (column_name = {{ secure_datasets.sql_text(times[0] if feed.has_clock else feed.positions[0]) }} or {{ secure_datasets.without_space('delivered') }} != '')
-    {%- else %}
-    and {{ secure_datasets.without_space('delivered') }} != ''
-    {%- endif %}
+    {#- Without its moment a load counts as the first, and deletes nothing. #}
+    and ({{ 'column_name = ' ~ secure_datasets.sql_text((times + feed.positions)[0]) ~ ' or ' if feed.kind == 'snapshots' }}{{ secure_datasets.without_space('delivered') }} != '')
     and {{ secure_datasets.read_value(secure_datasets.trimmed_text('moment_text'), 'timestamp') }} is null
 group by column_name, remedy
 {%- endmacro %}
