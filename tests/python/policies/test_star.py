@@ -342,9 +342,10 @@ def test_S6_ids_may_be_those_of_users(sandbox):
         "dataset": "user_units", "ids_column": "user_id", "id_type": "user"
     }  # fmt: skip
     view = sandbox.secure(config(QUERIES, object_), "secured_dimension")
+    rows = sandbox.rows(f"select user_id, unit from {view}")
     sandbox.roles(GROUPS)
     # Of Alice alone; Carl has a null, and user 5 is not active.
-    assert sandbox.rows(f"select user_id, unit from {view}") == [(ALICE, "Finance")]
+    assert rows == [(ALICE, "Finance")]
 
 
 def test_S6_several_groups_give_the_union_of_their_keys_once_each(answers):
