@@ -127,11 +127,12 @@ def test_a_row_of_a_base_with_the_key_of_another_row_is_named(
 
 def test_a_user_of_a_tier_who_is_not_live_is_named(view_of, broken_laws):
     view_of(
-        "vw_secure_user_report_access",
-        "select * from {rows} union all select * replace (4711 as user_id) from {rows}",
+        "vw_secure_user_project_access",
+        "select user_id, project_id, access_type from {rows} union all"
+        f" select {STRANGER}, project_id, access_type from {{rows}}",
     )
     assert broken_laws(LIVE_USERS) == {
-        LIVE_USERS: [{"tier": "report", "user_id": STRANGER}]
+        LIVE_USERS: [{"tier": "project", "user_id": STRANGER}]
     }
 
 
