@@ -142,22 +142,21 @@ class Package:
         }
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__") or name not in self.__dict__.get("_sources", ()):
+        if name.startswith("__") or "_sources" not in self.__dict__:
             raise AttributeError(name)
-        return self.__dict__["_called"].setdefault(name, partial(self._compiled, name))
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        try:
-            return self._called[name]
-        except KeyError:
-            return getattr(self, name)
+        """Return a macro; KeyError for any other name, also of an attribute."""
+        if name not in self._called and name in self._sources:
+            self._called[name] = partial(self._compiled, name)
+        return self._called[name]
 
     def __setitem__(self, name: str, macro: Callable[..., Any]) -> None:
         self._called[name] = macro
-
-    def has_macro(self, name: str) -> bool:
-        """Whether a name is a macro, and no further attribute of a package."""
-        return name in self._sources or name in self._called
 
     def _compiled(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Return the value that a macro returns, or else its rendered text."""
@@ -379,10 +378,26 @@ class _Sandbox(SandboxedEnvironment):
     that reads or writes files or runs programs.
     """
 
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return what `obj.attribute` is to a macro: of a package, a macro."""
+        return self._macro_of(obj, attribute, super().getattr)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Return what `obj[argument]` is to a macro: of a package, a macro."""
+        return self._macro_of(obj, argument, super().getitem)
+
+    def _macro_of(self, obj: Any, name: Any, otherwise: Callable[..., Any]) -> Any:
+        if not isinstance(obj, Package):
+            return otherwise(obj, name)
+        try:
+            return obj[name]
+        except (KeyError, TypeError):
+            return self.undefined(obj=obj, name=str(name))
+
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Whether a macro may look up an attribute."""
         if isinstance(obj, Package):
-            return obj.has_macro(attr)
+            return False
         if isinstance(obj, Reviews):
             return attr in OF_REVIEWS
         if isinstance(obj, AccessTimelines):

@@ -463,6 +463,10 @@ def test_Q3_what_duckdb_can_t_say_is_asked_of_spark_or_refused(ask, published):
         "adapter.state.path.with_name('broken').write_text('x')",
         "secure_datasets.state.path.with_name('broken').write_text('x')",
         "secure_datasets.engine.connection.execute(\"copy (select 1) to '{file}'\")",
+        "secure_datasets['engine'].connection.execute(\"copy (select 1) to '{file}'\")",
+        "secure_datasets['__dict__']['state'].path.with_name('broken').write_text('x')",
+        "(secure_datasets | attr('state')).path.with_name('broken').write_text('x')",
+        "([secure_datasets] | map(attribute='state') | first).path.touch('{file}')",
         "run_query(\"copy (select 1) to '{file}'\")",
         "run_query.__func__.__globals__['re'].enum.sys.modules['os'].mkdir('{file}')",
         "cycler.__init__.__globals__.os.mkdir('{file}')",
@@ -472,6 +476,9 @@ def test_Q3_a_state_runs_nothing_but_questions(ask, published, attack):
     file = published.path.with_name("broken")
     product = json.loads(json.dumps(published.values["documents"]["secure_datasets"]))
     call = attack.replace("{file}", str(file))
+    # A macro that has the name of an attribute opens no way to that.
+    for name in ("engine", "state"):
+        product["macros"][name] = f"{{% macro {name}() %}}{{% endmacro %}}"
     product["macros"]["who"] = (
         f"{{% macro who(user) %}}{{% do {call} %}}{{% endmacro %}}"
     )
