@@ -192,6 +192,20 @@ and to_json(named_struct('value', {{ secure_datasets.mask_as_typed(rule, name, c
 {%- endmacro %}
 
 
+{# The rows of the dataset below a layered one, those for everyone with each live user. #}
+{% macro _rows_below(dataset, config) -%}
+{%- set columns = config.datasets[secure_datasets.parent_dataset(dataset)].columns + secure_datasets.tier_columns(dataset, config) -%}
+select base.{{ columns | join(', base.') }}, base.user_id
+from {{ ref(dataset.base) }} as base
+where base.user_id is not null
+union all
+select base.{{ columns | join(', base.') }}, users.user_id
+from {{ ref(dataset.base) }} as base
+cross join {{ ref('stg_users') }} as users
+where base.user_id is null and users.is_live
+{%- endmacro %}
+
+
 {#
     The masks that leave the true value in more rows than allowed: resource, mask and number.
 
@@ -203,6 +217,7 @@ and to_json(named_struct('value', {{ secure_datasets.mask_as_typed(rule, name, c
 {%- set live_users = 'select user_id, is_live from ' ~ ref('stg_users') ~ ' where is_live' -%}
 {%- for name, dataset in config.datasets.items() -%}
 {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
+{%- set parent = secure_datasets.parent_dataset(config.datasets[ruling]) -%}
 {%- for rule in secure_datasets.rules_on(name, config, ruling) if rule.is_mask and not rule.rule.is_constant -%}
 {%- set query -%}
 select
@@ -212,6 +227,7 @@ select
 from (
     {#- A query and a dataset over another one have no tier of their own. -#}
     {{- (secure_datasets.rows_past_the_tier(restricted[name], config) if name in restricted
+        else secure_datasets._rows_below(config.datasets[ruling], config) if parent
         else secure_datasets._rows_with_users(name, ruling, config, live_users)) | indent(4) }}
 ) as {{ ruling }}
 where

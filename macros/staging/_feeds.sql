@@ -42,6 +42,9 @@
     {%- if not execute or not feed or feed.has_history -%}
         {{ return(feed) }}
     {%- endif -%}
+    {%- if feed.kind != 'current' -%}
+        {% do secure_datasets.check_has_past(name) %}
+    {%- endif -%}
     {%- set kept = adapter.raw_snapshots(name, source('repository', name), var('as_of', none)) -%}
     {%- if not kept -%}
         {% do secure_datasets.check_has_past(name) %}
@@ -334,7 +337,10 @@ counted as (
         *,
         sum(case when feed_is_before then -1 else 1 end) over ({{ of_moment }}) >= 0
         and sum(case when not feed_is_first then 0 when feed_is_before then -1 else 1 end) over ({{ of_moment }}) >= 0 as feed_may_stay,
-        bool_or(not feed_is_deleted and not feed_is_taken) over ({{ of_moment }}) as feed_is_left,
+        -- A before-row that has the key alone may take any state back.
+        bool_or(not feed_is_deleted and not feed_is_taken) over ({{ of_moment }})
+        and not bool_or(feed_is_before and {{ columns | join(' is null and ') }} is null) over ({{ of_moment }}) as feed_is_left,
+        sum(case when feed_is_before then -1 else 1 end) over ({{ of_moment }}) as feed_balance,
         bool_or(feed_is_deleted and not feed_is_before) over ({{ of_moment }}) as feed_is_said
     from told_once
 
@@ -349,7 +355,8 @@ counted as (
     Of one moment and id, equal deliveries count once, since logs deliver again. With fewer other rows
     than before-rows, the last update changed the id. With as many or more, a row that no before-row
     has again is the last state. If there is none, the row is there if it was there before: what came
-    and changed its id within the moment was not.
+    and changed its id within the moment was not. Where nothing is known of before, it was there, unless
+    another id of the moment has more rows than before-rows, and may be the changed one.
 #}
 {% macro _update_steps(table, feed, read_id) -%}
 {%- set moment = [secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp')] if feed.has_clock else [] -%}
@@ -367,7 +374,7 @@ paired as (
                 order by {{ moment | join(', ') }}
                 range between unbounded preceding and current row
             ),
-            false
+            max(feed_balance) over (partition by {{ moment | join(', ') }}) <= 0
         )
         {%- for each in moment %}
         and {{ each }} is not null
@@ -629,33 +636,46 @@ group by column_name, remedy
 
 {#
     What a declared feed does not read though it came later, in the columns of `unreadable_moments`.
-    Loads: those after the newest finished one, once the newest of them is later than it by
-    `access_stale_error_hours`. Rows: the ids that came again after a deletion without a date, which
+    Loads: the unfinished ones, if another came `access_stale_error_hours` after the first of them and
+    no later one is finished. Rows: the ids that came again after a deletion without a date, which
     outlives them where the feed has no moment.
 #}
 {% macro overtaken_deliveries(name, feed, raw) -%}
-{%- set loaded = secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') -%}
-with {{ secure_datasets._written_step(secure_datasets.repository_tables()[name], feed, secure_datasets.raw_readings(name), raw) }}
+{%- set readings = secure_datasets.raw_readings(name) -%}
+with {{ secure_datasets._written_step(secure_datasets.repository_tables()[name], feed, readings, raw) }},
 
-{% if feed.complete_when -%}
+dated as (
+
+    select
+        {{ secure_datasets.value_read('id' if readings.get('id') else secure_datasets.delivered_text('id', 'bigint'), 'bigint', readings.get('id')) }} as feed_id,
+        {{ secure_datasets.value_read('sf_date_created', 'timestamp', readings.get('sf_date_created')) }} as loaded,
+        {{ secure_datasets.value_read('date_modified', 'timestamp', readings.get('date_modified')) }} as modified,
+        {{ 'feed_is_complete' if feed.complete_when else 'feed_is_deleted' }}
+    from written
+
+)
+
+{{ secure_datasets._unfinished_loads(name) if feed.complete_when else secure_datasets._ids_that_came_again(name) }}
+{%- endmacro %}
+
+
+{# The loads that are not finished, of which one is overdue. #}
+{% macro _unfinished_loads(name) -%}
 select
     '{{ name }}' as table_name,
     'complete_when' as column_name,
-    count(distinct {{ loaded }}) as deliveries,
+    count(distinct loaded) as deliveries,
     cast(null as string) as written_like,
     'these loads are not read, since no row says that they are finished: mend complete_when, or the loader' as remedy
-from written
-cross join (
-    select
-        max(case when feed_is_complete then {{ loaded }} end) as newest_finished,
-        max({{ loaded }}) as newest
-    from written
-) as loads
-where
-    {{ loaded }} > newest_finished
-    and unix_micros(newest) - unix_micros(newest_finished) > {{ var('access_stale_error_hours') }} * 3600000000
-having count(*) > 0
-{%- else -%}
+from dated
+cross join (select max(case when feed_is_complete then loaded end) as newest_finished from dated) as loads
+where coalesce(loaded > newest_finished, loaded is not null)
+having unix_micros(max(loaded)) - unix_micros(min(loaded)) > {{ var('access_stale_error_hours') }} * 3600000000
+{%- endmacro %}
+
+
+{# The ids whose newest delivery by load is a row, and which a deletion without a date outlives. #}
+{% macro _ids_that_came_again(name) -%}
 select
     '{{ name }}' as table_name,
     'date_modified' as column_name,
@@ -663,15 +683,15 @@ select
     cast(null as string) as written_like,
     'these ids came again after a deletion that has no date, which outlives every row: set moment' as remedy
 from (
-    select id
-    from written
-    group by id
+    select feed_id
+    from dated
+    where feed_id is not null
+    group by feed_id
     having
-        max(case when not feed_is_deleted then {{ loaded }} end)
-        > max(case when feed_is_deleted and {{ secure_datasets.read_value(secure_datasets.trimmed_text('date_modified'), 'timestamp') }} is null then {{ loaded }} end)
+        max(case when feed_is_deleted and modified is null then loaded end) is not null
+        and max(case when not feed_is_deleted then loaded end) > max(case when feed_is_deleted then loaded end)
 ) as came_again
 having count(*) > 0
-{%- endif %}
 {%- endmacro %}
 
 

@@ -37,6 +37,7 @@ STATEMENTS = {
     "describe_view": r"describe extended (\S+)\.(\S+)",
     "show_files": r"select distinct _metadata\.file_path, .* from (\S+)",
     "count": r"select count\(\*\) from (\S+)",
+    "reads_escapes": r"select '\\u0041' = 'A' as escapes_are_read",
     "set_to": r"set (\S+) = (\S+)",
     "ask_for": r"set (\S+)",
     "alter_query": r"alter view (\S+)\.(\S+) as\s+(.*)",
@@ -183,6 +184,10 @@ class RememberedMetastore:
 
     def set_to(self, name, value):
         self.settings[name] = value
+
+    def reads_escapes(self):
+        setting = "spark.sql.parser.escapedStringLiterals"
+        return [(self.settings.get(setting) != "true",)]
 
     def ask_for(self, name):
         return [(name, self.settings.get(name, "<undefined>"))]

@@ -11,7 +11,8 @@
 {%- if feed and feed.has_moment -%}
     {% do queries.append(secure_datasets.unreadable_moments(table, feed, source('repository', table))) %}
 {%- endif -%}
-{%- if feed and secure_datasets.can_be_overtaken(feed) -%}
+{#- A past state reads none of the later deliveries. -#}
+{%- if feed and secure_datasets.can_be_overtaken(feed) and var('as_of', none) is none -%}
     {% do queries.append(secure_datasets.overtaken_deliveries(table, feed, source('repository', table))) %}
 {%- endif -%}
 {{ config(enabled=queries | length > 0, meta={'print_failures': true}) }}

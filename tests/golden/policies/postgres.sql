@@ -27,9 +27,9 @@ return
     NOT EXISTS(
       SELECT
         1
-      FROM lake.vw_secure_user_roles AS held
+      FROM lake.vw_secure_user_roles AS _held
       WHERE
-        held.user_id = lake.current_reader() AND held.role_name = 'C'
+        _held.user_id = lake.current_reader() AND _held.role_name = 'C'
     )
   )
   OR (
@@ -50,18 +50,18 @@ AND (
   EXISTS(
     SELECT
       1
-    FROM lake.team_access AS held
+    FROM lake.team_access AS _held
     WHERE
-      held.user_id = lake.current_reader() AND held.team_id = this_row_team_id
+      _held.user_id = lake.current_reader() AND _held.team_id = this_row_team_id
   )
   AND (
     (
       EXISTS(
         SELECT
           1
-        FROM lake.vw_secure_user_roles AS held
+        FROM lake.vw_secure_user_roles AS _held
         WHERE
-          held.user_id = lake.current_reader() AND held.role_name = 'it''s A'
+          _held.user_id = lake.current_reader() AND _held.role_name = 'it''s A'
       )
       AND (
         this_row_day >= CAST('2026-01-31' AS DATE)

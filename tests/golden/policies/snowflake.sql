@@ -22,18 +22,18 @@ AND (
   EXISTS(
     SELECT
       1
-    FROM lake.team_access AS held
+    FROM lake.team_access AS _held
     WHERE
-      held.user_id = lake.current_reader() AND held.team_id = this_row_team_id
+      _held.user_id = lake.current_reader() AND _held.team_id = this_row_team_id
   )
   AND (
     (
       EXISTS(
         SELECT
           1
-        FROM lake.vw_secure_user_roles AS held
+        FROM lake.vw_secure_user_roles AS _held
         WHERE
-          held.user_id = lake.current_reader() AND held.role_name = 'it\'s A'
+          _held.user_id = lake.current_reader() AND _held.role_name = 'it\'s A'
       )
       AND (
         this_row_day >= CAST(date_from_parts(2026, 1, 31) AS DATE)
@@ -47,9 +47,9 @@ AND (
       NOT EXISTS(
         SELECT
           1
-        FROM lake.vw_secure_user_roles AS held
+        FROM lake.vw_secure_user_roles AS _held
         WHERE
-          held.user_id = lake.current_reader() AND held.role_name = 'C'
+          _held.user_id = lake.current_reader() AND _held.role_name = 'C'
       )
     )
     OR (
@@ -72,9 +72,9 @@ CASE
     WHEN EXISTS(
       SELECT
         1
-      FROM lake.vw_secure_user_roles AS held
+      FROM lake.vw_secure_user_roles AS _held
       WHERE
-        held.user_id = lake.current_reader() AND held.role_name = 'B'
+        _held.user_id = lake.current_reader() AND _held.role_name = 'B'
     )
     THEN CAST((
       'unit ' || CAST(this_row_run_id AS VARCHAR)
@@ -83,9 +83,9 @@ CASE
       WHEN EXISTS(
         SELECT
           1
-        FROM lake.vw_secure_user_roles AS held
+        FROM lake.vw_secure_user_roles AS _held
         WHERE
-          held.user_id = lake.current_reader() AND held.role_name = 'C'
+          _held.user_id = lake.current_reader() AND _held.role_name = 'C'
       )
       THEN CAST('none' AS VARCHAR)
       ELSE this_row_unit
@@ -105,9 +105,9 @@ CASE
     WHEN NOT EXISTS(
       SELECT
         1
-      FROM lake.vw_secure_user_roles AS held
+      FROM lake.vw_secure_user_roles AS _held
       WHERE
-        held.user_id = lake.current_reader() AND held.role_name = 'C'
+        _held.user_id = lake.current_reader() AND _held.role_name = 'C'
     )
     AND NOT coalesce((
       NOT (

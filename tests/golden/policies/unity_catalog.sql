@@ -19,18 +19,18 @@ AND (
   EXISTS(
     SELECT
       1
-    FROM lake.team_access AS held
+    FROM lake.team_access AS _held
     WHERE
-      held.user_id = lake.current_reader() AND held.team_id = this_row_team_id
+      _held.user_id = lake.current_reader() AND _held.team_id = this_row_team_id
   )
   AND (
     (
       EXISTS(
         SELECT
           1
-        FROM lake.vw_secure_user_roles AS held
+        FROM lake.vw_secure_user_roles AS _held
         WHERE
-          held.user_id = lake.current_reader() AND held.role_name = 'it\'s A'
+          _held.user_id = lake.current_reader() AND _held.role_name = 'it\'s A'
       )
       AND (
         this_row_day >= CAST('2026-01-31' AS DATE)
@@ -44,9 +44,9 @@ AND (
       NOT EXISTS(
         SELECT
           1
-        FROM lake.vw_secure_user_roles AS held
+        FROM lake.vw_secure_user_roles AS _held
         WHERE
-          held.user_id = lake.current_reader() AND held.role_name = 'C'
+          _held.user_id = lake.current_reader() AND _held.role_name = 'C'
       )
     )
     OR (
@@ -67,18 +67,18 @@ CASE
     WHEN EXISTS(
       SELECT
         1
-      FROM lake.vw_secure_user_roles AS held
+      FROM lake.vw_secure_user_roles AS _held
       WHERE
-        held.user_id = lake.current_reader() AND held.role_name = 'B'
+        _held.user_id = lake.current_reader() AND _held.role_name = 'B'
     )
     THEN TRY_CAST(concat('unit ', this_row_run_id) AS STRING)
     ELSE CASE
       WHEN EXISTS(
         SELECT
           1
-        FROM lake.vw_secure_user_roles AS held
+        FROM lake.vw_secure_user_roles AS _held
         WHERE
-          held.user_id = lake.current_reader() AND held.role_name = 'C'
+          _held.user_id = lake.current_reader() AND _held.role_name = 'C'
       )
       THEN TRY_CAST('none' AS STRING)
       ELSE this_row_unit
@@ -98,9 +98,9 @@ CASE
     WHEN NOT EXISTS(
       SELECT
         1
-      FROM lake.vw_secure_user_roles AS held
+      FROM lake.vw_secure_user_roles AS _held
       WHERE
-        held.user_id = lake.current_reader() AND held.role_name = 'C'
+        _held.user_id = lake.current_reader() AND _held.role_name = 'C'
     )
     AND NOT (
       NOT (

@@ -299,8 +299,17 @@ def test_f4_a_row_that_is_delivered_again_pairs_no_further_row():
     assert one(UPDATES, rows, NOTED)["is_deleted"]
 
 
+def test_f4_a_row_that_came_and_changed_its_id_is_gone_by_a_key_alone_too():
+    before = {"id": "1", "op": "d", "note": "update", "at": day(2)}
+    rows = [member("c", day(2)), before, member("c", day(2), id="2")]
+    found = staged(UPDATES, rows, NOTED)
+    assert {row[KEY]: row["is_live"] for row in found} == {1: False, 2: True}
+
+
 def test_f4_an_update_that_changes_nothing_leaves_what_was_there():
     update = [member("d", day(2), note="update"), member("c", day(2))]
+    # Nothing is known of before, and no id of the moment can be the changed one.
+    assert one(UPDATES, update, NOTED)["is_live"]
     assert one(UPDATES, [member("c", day(1)), *update], NOTED)["is_live"]
     rows = [member("c", day(1)), *update, *update, gone(day(3))]
     assert one(UPDATES, rows, NOTED)["is_deleted"]
@@ -828,14 +837,16 @@ def test_f5_a_load_without_its_moment_is_counted():
     assert unreadable(LOADS, rows[:-1]) == {}
 
 
-def test_f5_loads_that_are_not_read_for_a_day_are_counted():
+@pytest.mark.parametrize("kind", ["varchar", "timestamp", "timestamptz"])
+def test_f5_loads_that_stay_unfinished_for_a_day_are_counted(kind):
     feed = LOADS | {"complete_when": "state = 'finished'"}
-    types = TEXTS | {"state": "varchar"}
-    rows = [*load(1, 1, 2, state="finished"), *load(2, 1, state="FINISHED")]
+    types = TEXTS | {"state": "varchar", "sf_date_created": kind}
+    never = [*load(2, 1, state="FINISHED"), *load(4, 1, state="FINISHED")]
+    rows = [*load(1, 1, 2, state="finished"), *never[:1]]
     assert overtaken(feed, rows, types) == {}, "it may be under way"
-    rows += load(3, 1, state="FINISHED")
-    assert overtaken(feed, rows, types) == {"complete_when": 2}
-    rows += load(4, 1, state="finished")
+    assert overtaken(feed, [*rows, *never[1:]], types) == {"complete_when": 2}
+    assert overtaken(feed, never, types) == {"complete_when": 2}
+    rows += [*never[1:], *load(5, 1, state="finished")]
     assert overtaken(feed, rows, types) == {}
 
 
@@ -848,6 +859,11 @@ def test_f3_ids_that_a_deletion_without_a_date_outlives_are_counted():
     assert overtaken(feed, [*rows, again]) == {"date_modified": 1}
     dated = deleted | {"date_modified": day(2)}
     assert overtaken(feed, [rows[0], dated, again]) == {}
+    later = dated | {"date_modified": day(4), "sf_date_created": day(4)}
+    assert overtaken(feed, [*rows, again, later]) == {}
+    assert overtaken(feed, [*rows, again | {"id": " 01"}]) == {"date_modified": 1}
+    typed = CHANGES | dict.fromkeys(("sf_date_created", "date_modified"), "timestamp")
+    assert overtaken(feed, [*rows, again], typed) == {"date_modified": 1}
     moments = feed | {"moment": "sf_date_created"}
     assert one(moments, [*rows, again])["is_live"]
 

@@ -921,7 +921,10 @@ def test_Q2_the_next_question_takes_the_queries_of_the_last(
 @pytest.mark.parametrize(
     ("feed", "said"),
     [
-        ({"has_history": False}, "the feed of users is of the kind 'current': it"),
+        (
+            {"has_history": False, "kind": "current"},
+            "the feed of users is of the kind 'current': it",
+        ),
         ({"has_history": True}, "no files are known of repository_sample.users"),
     ],
 )

@@ -86,6 +86,14 @@ def test_views_are_made_without_ansi_mode_in_utc_whatever_the_method(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_an_engine_that_reads_no_escapes_stops_the_run_before_it(method):
+    metastore = a_metastore(method)
+    metastore.settings["spark.sql.parser.escapedStringLiterals"] = "true"
+    with pytest.raises(DbtRuntimeError, match="escapedStringLiterals is true"):
+        begin(metastore)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_session_is_sent_no_settings_for_a_view(method):
     metastore = a_metastore(method)
     begin(metastore)

@@ -56,7 +56,11 @@ class DatasetChecks:
                 "the base has a column 'user_id' already: a secure dataset adds it",
             )
         with self.draft.apart():
-            if name in (self.draft.values.get("relations") or {}):
+            links = self.draft.values.get("relationships") or []
+            is_led_to = any(link["to"].get("dataset") == name for link in links)
+            if name in (self.draft.values.get("relations") or {}) and (
+                is_led_to or name != dataset.get("base")
+            ):
                 self.draft.fail(
                     path,
                     "it is called as a relation of the star, for which rules would take"

@@ -137,7 +137,8 @@ def _names_of_rows(built: Built, name: str, ids: list[Any]) -> str:
         )
     columns += [f"told.{column} as name_1" for column in own]
     lines = "\n".join(joins)
+    asked = in_list(sql_text(str(each)) for each in ids)
     return f"""select told.{table["key"]} as row_id, {", ".join(columns)}
 from {built.staged(name)} as told
 {lines}
-where told.{table["key"]} in ({in_list(ids)})"""
+where cast(told.{table["key"]} as string) in ({asked})"""
