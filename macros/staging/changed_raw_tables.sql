@@ -1,8 +1,7 @@
 {#
     The raw tables whose rows changed since the build of the given relations: by name, the time of
     that read and the newest load time then, both in microseconds since 1970; the time of the read
-    for both, if no load time is known. Empty if dbt may not
-    query the metastore.
+    for both, if no load time is known. Empty if dbt may not query the metastore.
 
     relations  stored relations
 #}

@@ -50,7 +50,7 @@ def set_for_views(adapter: SparkAdapter) -> None:
 
 
 def refuse_other_settings(adapter: SparkAdapter) -> None:
-    """Raise unless the engine says that it has the settings with which to publish."""
+    """Raise unless views would be made, and texts read, as they are meant."""
     for name in WOULD_BE:
         wanted = OF_VIEWS[name]
         try:

@@ -167,8 +167,8 @@ class Feed(Entry):
     )
     before_when: Text = key(
         "An SQL expression over the raw columns: true on what a log writes of a row as"
-        " it was before an update. It deletes the row if no other delivery of its id"
-        " has the same moment.",
+        " it was before an update. It deletes the row if the update changed the id:"
+        " then its moment has fewer other rows of the id.",
         None,
     )
     moment: Annotated[

@@ -207,7 +207,7 @@ def _of_conditions(facts: Facts, row: Facts) -> Rows:
         # The conditions read the dataset below; losing a role may change its masks.
         raise Untold
     if facts["is_query"] and numbered(facts, "row security"):
-        # What the answer counts decides, and so each row that opens one of its lines.
+        # The counted lines decide, and so does each row that opens one of them.
         raise Untold
     found, shows, are_permissive = NOTHING, [], False
     for number, rule in rules:

@@ -21,7 +21,7 @@ from secure_datasets.review.queries.users import users_called
 FOLDER = "review"
 # Ten years; the rows of all months are computed side by side.
 MOST_MONTHS = 120
-# What is looked for before anything is asked.
+# The relations that must be built before anything is asked.
 NEEDED = ("access_freshness", "access_findings", "review_status")
 
 

@@ -1,4 +1,4 @@
-"""What the search for the nearest missing grants starts from."""
+"""The state from which the search for the nearest missing grants starts."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ NAMED_RULE = (
     " coalesce(concat(': ', raw_table, ' ', raw_id), ''))"
 )
 
-# Of a person's and an object's names, and of what the person is in charge of.
+# The joins of a person's and an object's names, and of the person's own charges.
 JOINS_OF_NAMES_AND_CHARGES = """inner join live_users
     on people.user_id = live_users.user_id
 inner join objects
@@ -29,7 +29,7 @@ left join charges as in_charge_here
 left join administrators
     on people.user_id = administrators.user_id"""
 
-# Of a person's further access, findings and decider.
+# The joins of a person's further access, findings and decider.
 JOINS_OF_FINDINGS = """left join also_given
     on
         people.user_id = also_given.user_id

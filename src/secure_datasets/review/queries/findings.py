@@ -1,4 +1,4 @@
-"""What is found of the objects and people of a pack, and the rows that do not count."""
+"""The findings about the objects and people of a pack, and rows that do not count."""
 
 from __future__ import annotations
 
