@@ -489,12 +489,10 @@ class SecureDatasets(Planner):
         """Return how the rules of a dataset call its rows."""
         ruling = self.ruling_dataset(name, config)
         dataset = config["datasets"][ruling]
-        is_layer = self.parent_dataset(dataset) is not None
         return Row(
             dataset=ruling,
             alias=alias,
             relation=relation,
-            carried=() if is_layer else tuple(self.tier_columns(dataset, config)),
             types=self._types_of(name, dataset, config),
             prefix=prefix,
             relations=self.models.columns,

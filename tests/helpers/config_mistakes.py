@@ -801,6 +801,11 @@ MISTAKES = {
         f"condition: {' and '.join(['job_id = 1'] * 10_000)}",
         f"{AUDITORS}: 'condition' nests or chains more than 300 operators",
     ),
+    "a condition names what the tier carries": (
+        "condition: job_name is not null",
+        "condition: kind = 'User'",
+        f"{AUDITORS}: 'condition' names 'kind', which the tier carries and the",
+    ),
     "a check has a correlated subquery": (
         "condition: job_name is not null",
         "condition: exists (select 1 from teams as t where t.id = jobs.team_id)",

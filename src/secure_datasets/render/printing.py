@@ -75,7 +75,6 @@ class Row:
     """The names of a dataset's rows in its rules, and in the printed text.
 
     `dataset`: the name of the row in policies; its user is the reader.
-    `carried`: the columns that the base lacks.
     `prefix`: if given, the row's columns are the arguments of a function, named by the
     prefix and the column, so that no relation's column has the same name.
     """
@@ -83,7 +82,6 @@ class Row:
     dataset: str
     alias: str
     relation: str | None
-    carried: tuple[str, ...]
     types: Mapping[str, str]
     prefix: str | None = None
     # For each relation that rules may read, its columns with types.
@@ -323,7 +321,7 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | Non
     """Replace a column by the reader, or its qualifier by the name of the base.
 
     Return the column if it belongs to the row and becomes an argument. Raises
-    ExpressionProblem for a column that the base lacks, or a name that is ambiguous.
+    ExpressionProblem for a name that is ambiguous.
     """
     from sqlglot import exp
 
@@ -334,8 +332,6 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | Non
         column.replace(_reader(user))
         return None
     if len(parts) == 1:
-        if query is None and name in row.carried:
-            raise _carried(name)
         if query is None and name == "user_id":
             column.replace(_reader(user))
             return None
@@ -354,8 +350,6 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | Non
             f"a rule reads a relation called '{row.relation or row.alias}' itself: give"
             " the base another name by 'relation'"
         )
-    if called == row.dataset and name in row.carried:
-        raise _carried(name)
     if called == row.dataset and name == "user_id":
         column.replace(_reader(user))
     elif row.prefix is not None:
@@ -380,13 +374,6 @@ def _as_argument(column: exp.Expression, row: Row) -> str | None:
     name = column.name.lower()
     column.replace(exp.column(exp.to_identifier(row.prefix + name)))
     return name
-
-
-def _carried(name: str) -> ExpressionProblem:
-    return ExpressionProblem(
-        f"a policy names '{name}', which its tier carries and its base has not, so that"
-        " it can't stand by itself"
-    )
 
 
 def _refuse(dialect: str, name: str) -> ExpressionProblem:

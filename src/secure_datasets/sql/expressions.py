@@ -397,13 +397,15 @@ def function_name(node: exp.Expression) -> str:
 class Scope:
     """The names that an expression about the rows of a dataset may use.
 
-    `columns` are the row's own columns, with the carried ones and its user; `steps` are
-    the names of the relations in the rendered query.
+    `columns` are the row's own columns, and its user; `steps` are the names of the
+    relations in the rendered query. `carried` are the columns that the tier adds, which
+    no expression may name: the base has none of them, nor has a row that is written.
     """
 
     name: str
     columns: frozenset[str]
     steps: frozenset[str] = frozenset()
+    carried: frozenset[str] = frozenset()
     # The attributes of the reader: None if it has none; an empty set allows any name.
     reader: frozenset[str] | None = None
 
@@ -827,7 +829,7 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
     parts = [part.name.lower() for part in column.parts]
     first, name = parts[0], column.name
     query = column.find_ancestor(exp.Query)
-    own = scope.columns | OWN_COLUMNS
+    own = scope.columns | scope.carried | OWN_COLUMNS
     if query is not None and OF_FILES in parts:
         raise ExpressionProblem(
             f"'{{key}}' has '{OF_FILES}', which says where a row is stored: compare"
@@ -852,9 +854,7 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
                 hint = f"; a text has quotes of its own: \"'{name}'\""
             if is_of_reader:
                 hint = f"; '{READER}' is named once in the config, for conditions alone"
-            raise ExpressionProblem(
-                f"'{{key}}' names '{'.'.join(parts)}', which the dataset has not{hint}"
-            )
+            raise _no_column(parts, named, scope, hint)
         return False
     if len(parts) == 1:
         if first in own:
@@ -875,10 +875,8 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
         query = query.find_ancestor(exp.Query)
     if first == scope.name:
         if parts[1] not in scope.columns:
-            raise ExpressionProblem(
-                f"'{{key}}' names '{'.'.join(parts)}', which the dataset has not"
-                f"{spelling.hint(parts[1], scope.columns)}"
-            )
+            hint = spelling.hint(parts[1], scope.columns)
+            raise _no_column(parts, parts[1], scope, hint)
         aggregate = column.find_ancestor(exp.AggFunc, exp.Query)
         if isinstance(aggregate, exp.AggFunc):
             raise ExpressionProblem(
@@ -889,6 +887,19 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
         f"'{{key}}' names '{'.'.join(parts)}' in a subquery, and '{first}' is none of"
         " the relations that it reads: give each an alias"
     )
+
+
+def _no_column(
+    parts: list[str], named: str, scope: Scope, hint: str
+) -> ExpressionProblem:
+    """Return the problem of a name that is no column of the row."""
+    why = f"which the dataset has not{hint}"
+    if named in scope.carried:
+        why = (
+            "which the tier carries and the base has not: ask for a role, or write the"
+            " rule on a dataset over this one"
+        )
+    return ExpressionProblem(f"'{{key}}' names '{'.'.join(parts)}', {why}")
 
 
 def _filters(tree: exp.Expression, is_condition: bool) -> Iterator[exp.Expression]:

@@ -249,19 +249,6 @@ def test_Z5_of_a_query_it_says_which_rows_count_and_which_lines_are_seen(sandbox
     assert counts == {0, 1}
 
 
-def test_Z5_a_column_that_the_tier_carries_can_not_stand_by_itself():
-    document = DOCUMENT.replace("unit = 'X' or unit = 'user_id'", "unit = 'kind'")
-    document = document.replace(
-        "resource: switched_with_policies, condition: amount > 3",
-        "resource: switched_with_policies, condition: kind = 'User'",
-    )
-    macros = Macros(document)
-    parsed = macros.secure_datasets_config()
-    assert "unit = 'kind'" in macros.row_predicate("for_everyone", parsed, "1")
-    with pytest.raises(Stopped, match="a policy names 'kind', which its tier carries"):
-        macros.row_predicate("switched_with_policies", parsed, "1")
-
-
 def test_Z5_it_is_printed_without_spark(dbt, parsed, capfd):
     arguments = "{dataset: star_test_executions, user: reader(), relation: f}"
     command = ("run-operation", "print_predicate", "--args", arguments)

@@ -63,7 +63,7 @@ def render(document: str, **options) -> str:
         f"exists (select a.x from u as a group by a.x having a.x > 1 and {INNER})",
         "exists (select 1 from t) = true",
         "case when team_id = 1 then true else false end",
-        "jobs.team_id = 1 and kind = 'User' and user_id = 4",
+        "jobs.team_id = 1 and user_id = 4",
         "extract(year from user_id) = 1 or trim(both ' ' from job_name) = 'x'",
         "(job_name) is distinct from 'x'",
         "job_name in (with c as (select t.id from t) select c.id from c)",
@@ -113,6 +113,19 @@ def render(document: str, **options) -> str:
 )
 def test_R2_a_condition_may_be(condition):
     assert f"({condition})" in render(with_condition(condition))
+
+
+def test_R15_a_condition_may_name_what_the_tier_carries_if_its_base_has_it():
+    document = edited(
+        DOCUMENT,
+        "resource: jobs, check: false",
+        "resource: notes, condition: kind = 'User'",
+    )
+    macros = Macros(document)
+    assert "kind = 'User'" in macros.secure_dataset("notes")
+    parsed = macros.secure_datasets_config()
+    assert "kind = 'User'" in macros.row_predicate("notes", parsed, "1")
+    assert "base.kind" in macros.gates_query("notes", parsed, "select 1")
 
 
 NOT_PLAIN = "has an 'in (select ...)' under something else than and, or and not"
@@ -182,6 +195,11 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
             )
         ),
         # Names
+        ("jobs.kind = 'User'", "names 'jobs.kind', which the tier carries"),
+        (
+            "exists (select 1 from x where x.y = jobs.kind)",
+            "names 'jobs.kind', which the tier carries",
+        ),
         ("'Group' in (select kind from x)", "names 'kind' in a subquery without its"),
         ("exists (select 1 from x where user_id = 1)", "names 'user_id' in a subquery"),
         ("exists (select 1 from x where JOB_NAME = 'x')", "'JOB_NAME' in a subquery"),

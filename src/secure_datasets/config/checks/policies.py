@@ -389,17 +389,12 @@ class PolicyChecks:
                 f"{security['unique_name']}_through_{fact}".lower()
                 for fact in (*self.draft.values.get("relations", {}), "facts")
             }
-        return Scope(
-            name,
-            frozenset(
-                [
-                    *dataset["columns"],
-                    "user_id",
-                    *plan.tier_columns(dataset, self.draft.values),
-                ]
-            ),
-            frozenset(steps),
-        )
+        columns = frozenset([*dataset["columns"], "user_id"])
+        carried = frozenset(plan.tier_columns(dataset, self.draft.values))
+        # The rows of a secure dataset have the carried columns.
+        if plan.parent_dataset(dataset):
+            return Scope(name, columns | carried, frozenset(steps))
+        return Scope(name, columns, frozenset(steps), carried)
 
     def _attributes(self, name: str) -> frozenset[str] | None:
         """Return the attributes of the reader; an empty set if any name may be one.
