@@ -5,7 +5,8 @@
     {%- for name, dataset in secure_datasets.restricted_datasets(config).items() if name not in without_past -%}
         {%- set rules = secure_datasets.rules_on(name, config, secure_datasets.ruling_dataset(name, config)) -%}
         {%- set counts = run_query(secure_datasets._count_under_rules(name, dataset, config, rules, user_id)).rows[0] -%}
-        {%- do rows.append([name, 'tier', 'lets through', counts[0] | int | string]) -%}
+        {%- set below = dataset.base if secure_datasets.parent_dataset(dataset) -%}
+        {%- do rows.append([name, below or 'tier', 'lets through', counts[0] | int | string]) -%}
         {%- for rule in rules -%}
             {%- do rows.append(['', rule.title, rule.verb, (counts[loop.index] or 0) | int | string]) -%}
             {%- set unchanged = (counts[rules | length + 1 + loop.index] or 0) | int -%}

@@ -49,12 +49,12 @@
 {% endmacro %}
 
 
-{# The datasets over a model with more rules than their tier. #}
+{# The datasets with a base and more rules than their tier; a query has none. #}
 {% macro restricted_datasets(config) %}
     {%- set found = {} -%}
     {%- for name, dataset in config.datasets.items() if secure_datasets.is_restricted(name, config) -%}
         {%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
-        {%- if ruling_entry.base is defined and not secure_datasets.parent_dataset(ruling_entry) -%}
+        {%- if ruling_entry.base is defined -%}
             {% do found.update({name: dict(ruling_entry, columns=dataset.columns, unique_key=dataset.unique_key)}) %}
         {%- endif -%}
     {%- endfor -%}

@@ -4,8 +4,14 @@
 #}
 
 
-{# The rows of a dataset's base with each user who passes its tier, and nothing else. #}
+{#
+    The rows of a dataset's base with each user who passes its tier, and nothing else. A layered
+    dataset has no tier: its rows are those of the dataset below.
+#}
 {% macro rows_past_the_tier(dataset, config) -%}
+{%- if secure_datasets.parent_dataset(dataset) -%}
+{{ secure_datasets.layered_rows(dataset, config, secure_datasets.live_users()) }}
+{%- else -%}
 {%- set queries = [] -%}
 {%- for case in secure_datasets.tier_rules(dataset) -%}
 {%- set tier = config.tiers[case.rule.tier] if not case.is_for_everyone -%}
@@ -23,6 +29,7 @@ where
 {%- do queries.append(query) -%}
 {%- endfor -%}
 {{ queries | join('\nunion all\n') }}
+{%- endif -%}
 {%- endmacro %}
 
 
@@ -192,20 +199,6 @@ and to_json(named_struct('value', {{ secure_datasets.mask_as_typed(rule, name, c
 {%- endmacro %}
 
 
-{# The rows of the dataset below a layered one, those for everyone with each live user. #}
-{% macro _rows_below(dataset, config) -%}
-{%- set columns = config.datasets[secure_datasets.parent_dataset(dataset)].columns + secure_datasets.tier_columns(dataset, config) -%}
-select base.{{ columns | join(', base.') }}, base.user_id
-from {{ ref(dataset.base) }} as base
-where base.user_id is not null
-union all
-select base.{{ columns | join(', base.') }}, users.user_id
-from {{ ref(dataset.base) }} as base
-cross join {{ ref('stg_users') }} as users
-where base.user_id is null and users.is_live
-{%- endmacro %}
-
-
 {#
     The masks that leave the true value in more rows than allowed: resource, mask and number.
 
@@ -214,10 +207,8 @@ where base.user_id is null and users.is_live
 #}
 {% macro masks_that_show_values(config, most_rows) -%}
 {%- set queries, restricted = [], secure_datasets.restricted_datasets(config) -%}
-{%- set live_users = 'select user_id, is_live from ' ~ ref('stg_users') ~ ' where is_live' -%}
 {%- for name, dataset in config.datasets.items() -%}
 {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
-{%- set parent = secure_datasets.parent_dataset(config.datasets[ruling]) -%}
 {%- for rule in secure_datasets.rules_on(name, config, ruling) if rule.is_mask and not rule.rule.is_constant -%}
 {%- set query -%}
 select
@@ -225,10 +216,9 @@ select
     {{ secure_datasets.sql_text(rule.title) }} as mask,
     count(distinct {{ secure_datasets.row_key(dataset, ruling) }}) as rows_with_the_value
 from (
-    {#- A query and a dataset over another one have no tier of their own. -#}
+    {#- A query has no tier. -#}
     {{- (secure_datasets.rows_past_the_tier(restricted[name], config) if name in restricted
-        else secure_datasets._rows_below(config.datasets[ruling], config) if parent
-        else secure_datasets._rows_with_users(name, ruling, config, live_users)) | indent(4) }}
+        else secure_datasets._rows_with_users(name, ruling, config, secure_datasets.live_users())) | indent(4) }}
 ) as {{ ruling }}
 where
     {{ rule.applies | indent(4) }}

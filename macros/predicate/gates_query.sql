@@ -122,16 +122,15 @@ inner join ({{ users }}) as users
     on {{ 'answer.user_id = users.user_id' if is_restricted else 'true' }}
 {{- secure_datasets._row_filter('answer', row) }}
 {%- else -%}
-{%- set parent = secure_datasets.parent_dataset(dataset) -%}
-{%- set columns = config.datasets[parent].columns + secure_datasets.tier_columns(dataset, config) if parent else ['*'] -%}
+{%- set is_layered = secure_datasets.parent_dataset(dataset) is not none -%}
 select
-    base.{{ columns | join(',\n    base.') }},
+    {{ 'base.' ~ (dataset.columns + secure_datasets.tier_columns(dataset, config)) | join(',\n    base.') if is_layered else 'base.*' }},
     users.user_id,
     users.is_live as asked_is_live,
     {%- if is_restricted %}
     false as asked_is_public
-    {%- elif parent %}
-    base.user_id is null as asked_is_public
+    {%- elif is_layered %}
+    base.is_public as asked_is_public
     {%- else %}
     {%- set everyone = [] -%}
     {%- for case in secure_datasets.tier_rules(dataset) if case.is_for_everyone -%}
@@ -139,9 +138,16 @@ select
     {%- endfor %}
     {{ everyone | join(' or ') or 'false' }} as asked_is_public
     {%- endif %}
-from {{ ref(dataset.base) }} as base
+{%- if is_layered %}
+from (
+    {{ secure_datasets.layered_rows(dataset, config, users, are_marked=true) | indent(4) }}
+) as base
 inner join ({{ users }}) as users
-    on {{ '(base.user_id = users.user_id or base.user_id is null)' if parent else 'true' }}
+    on base.user_id = users.user_id
+{%- else %}
+from {{ ref(dataset.base) }} as base
+cross join ({{ users }}) as users
+{%- endif %}
 {{- secure_datasets._row_filter('base', row) }}
 {%- endif -%}
 {%- endmacro %}

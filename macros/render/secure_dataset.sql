@@ -150,7 +150,7 @@
 {%- if dataset.query is defined -%}
     {{ secure_datasets._query_select(dataset, config, restrictions, per_user) }}
 {%- elif secure_datasets.parent_dataset(dataset) -%}
-    {{ secure_datasets._layered_select(dataset, config, per_user) }}
+    {{ secure_datasets.layered_rows(dataset, config, secure_datasets.live_users() if per_user) }}
 {%- elif dataset.visible_to is defined -%}
     {{ secure_datasets._public_rows(dataset, [], 'true', per_user) }}
 {%- elif dataset.switch is defined -%}
@@ -216,25 +216,6 @@ from {{ ref(dataset.base) }} as base
 cross join {{ ref('stg_users') }} as users
 {%- endif %}
 where {{ 'users.is_live and ' if per_user }}{{ is_case }}
-{%- endmacro %}
-
-
-{# The rows of the parent, a secure dataset, for the same user. #}
-{% macro _layered_select(dataset, config, per_user) -%}
-select
-    {%- for column in dataset.columns %}
-    base.{{ column }},
-    {%- endfor %}
-    base.user_id
-    {%- for column in secure_datasets.tier_columns(dataset, config) -%},
-    base.{{ column }}
-    {%- endfor %}
-from {{ ref(dataset.base) }} as base
-{%- if per_user and secure_datasets.has_public_rows(secure_datasets.parent_dataset(dataset), config) %}
-where base.user_id is not null
-union all
-{{ secure_datasets._public_rows(dataset, secure_datasets.tier_columns(dataset, config), 'base.user_id is null', per_user) }}
-{%- endif %}
 {%- endmacro %}
 
 

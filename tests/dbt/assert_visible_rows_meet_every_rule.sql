@@ -1,9 +1,11 @@
 -- Sound, and closed: whoever sees a row of a restricted dataset is authorized on it as a view,
 -- holds a role whose condition is true of it, and a key that it leads to. A row seen through
--- a chain of views must pass the tier at its end as well; others do by a law of their own.
+-- a chain of views must pass the tier at its end as well, and one of a layered dataset must be
+-- of its user below; others do by a law of their own.
 {% set config = secure_datasets.secure_datasets_config() %}
 {% call(name, dataset) secure_datasets.law_over(secure_datasets.restricted_datasets(config)) -%}
 {%- set ruling = secure_datasets.ruling_dataset(name, config) %}
+{%- set is_over_another = name != ruling or secure_datasets.parent_dataset(dataset) %}
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, ruling) }} as row_key,
@@ -14,9 +16,9 @@ from (
         {{ 'secure' if column in dataset.unique_key else 'base' }}.{{ column }},
         {%- endfor %}
         secure.user_id,
-        {{ 'base.user_id is not null' if name != ruling else 'true' }} as passes_the_tier
+        {{ 'base.user_id is not null' if is_over_another else 'true' }} as passes_the_tier
     from {{ ref('vw_secure_dataset_' ~ name) }} as secure
-    {%- if name != ruling %}
+    {%- if is_over_another %}
     left join (
         {{ secure_datasets.rows_past_the_tier(dataset, config) | indent(8) }}
     ) as base

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from policy_battery import Battery
@@ -38,24 +39,30 @@ def test_what_users_see_is_what_the_evaluator_says(first):
 def test_the_laws_of_the_rules_notice_rows_and_values_that_random_rules_hide():
     battery = Battery(Sandbox(), range(8))
     battery.found()
-    found = set()
+    # Also of datasets over others, which have no tier.
+    noticed = {is_over: set() for is_over in (False, True)}
     for seed, case in battery.cases.items():
         for dataset in case.datasets:
-            if dataset.below or not case.of(dataset.name)[0]:
+            if not any(case.of(dataset.name)) or dataset.is_query:
                 continue
+            below = dataset.below and f"vw_secure_dataset_{dataset.below}"
             columns = ", ".join(dataset.columns)
             view = view_name(f"{seed}_vw_secure_dataset_{dataset.name}")
-            base = view_name(f"{seed}_all_runs")
-            users = view_name(f"{seed}_stg_users")
-            battery.sandbox.view(
-                view, f"select {columns}, user_id from {base} cross join {users}"
-            )
-            found |= {name for _, name in battery.broken_laws(LAWS)}
-            battery.sandbox.view(
-                view, f"select {columns}, 1 as user_id from {base} where false"
-            )
-            found |= {name for _, name in battery.broken_laws(LAWS)}
-    assert found == LAWS
+            rows = view_name(f"{seed}_{below or 'all_runs'}")
+            users = "" if below else f" cross join {view_name(f'{seed}_stg_users')}"
+            for rows_shown in (
+                f"select {columns}, user_id from {rows}{users}",
+                f"select {columns}, 1 as user_id from {rows} where false",
+            ):
+                battery.sandbox.view(view, rows_shown)
+                noticed[bool(below)] |= {
+                    law
+                    for (_, law), found in battery.broken_laws(LAWS, [seed]).items()
+                    if dataset.name in [name for name, *_ in found]
+                }
+            made = battery.macros(seed).secure_dataset(dataset.name)
+            battery.sandbox.view(view, made)
+    assert noticed == {False: LAWS, True: LAWS}
 
 
 def test_S7_both_forms_of_a_security_object_give_the_same_rows_as_often():
@@ -171,6 +178,36 @@ def test_M8_a_row_for_everyone_below_a_mask_is_there_once_for_each_live_user(sta
     star.secure(document, "news")
     view = star.secure(document, "notes")
     assert star.rows(f"select user_id, news_id from {view}") == [(1, 7)]
+
+
+def test_M14_who_counts_the_rules_of_a_dataset_over_another(star):
+    policies = [
+        {"role": "A", "resource": "notes", "condition": "news_id < 9"},
+        {"role": "*", "resource": "notes.reach", "mask": "concat(reach, '')"},
+    ]
+    document = of_a_star(policies)
+    star.table("all_news", "news_id bigint, reach string", [(7, "World"), (9, "World")])
+    star.secure(document, "news")
+    macros, printed = star.macros(document), []
+    macros.stand_in(
+        run_query=lambda query: SimpleNamespace(rows=star.answer(query)),
+        print_table=lambda header, rows, align: printed.extend(rows) or "",
+    )
+    for user in (1, 2):
+        macros._print_policies(user, {})
+    rules = ['condition of "A"', "mask on reach of everybody"]
+    assert [row[1:] for row in printed] == [
+        ["vw_secure_dataset_news", "lets through", "2"],
+        [rules[0], "shows", "1"],
+        [rules[1], "masks", "1"],
+        [rules[1], "shows the value itself", "1"],
+        ["all of them", "let through", "1"],
+        # User 2 is not live.
+        ["vw_secure_dataset_news", "lets through", "0"],
+        [rules[0], "shows", "0"],
+        [rules[1], "masks", "0"],
+        ["all of them", "let through", "0"],
+    ]
 
 
 def test_a_query_with_a_mask_alone_is_answered_to_live_users_alone(star):
