@@ -6,7 +6,7 @@
               select ... from checked where rejection_reason is null
     Renders   every column of the relation, then rejection_reason
 
-    dataset   the dataset whose conditions are the checks
+    dataset   the dataset whose conditions are the checks, with those of the datasets below it
     role      the role that writes, as the config names it
     relation  the rows: a relation or the name of a CTE, with the columns of the dataset
     user      SQL for the id of the user who writes; only checks with `reader.` need it
@@ -17,20 +17,22 @@
 {%- if dataset not in config.datasets -%}
     {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}
 {%- endif -%}
-{%- set writer = secure_datasets.read_role(role) -%}
-{%- set called = adapter.secure_datasets().role_called(writer) -%}
-{%- set checks = adapter.secure_datasets().checks_of(dataset, writer, config, secure_datasets.readers_clock(), secure_datasets.readers_attributes(config), user | string) -%}
-{%- if not (user | string) and checks and checks | selectattr('needs_user') | list -%}
+{%- set checks = adapter.secure_datasets().checks_of(dataset, secure_datasets.read_role(role), config, secure_datasets.readers_clock(), secure_datasets.readers_attributes(config), user | string) -%}
+{%- if not (user | string) and checks | selectattr('needs_user') | list -%}
     {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", "has a check that asks for attributes of the reader: say who writes, checked_rows(..., user='17')") %}
 {%- endif -%}
+{%- for check in checks -%}
+    {%- set lacking = check.columns | reject('in', config.datasets[dataset].columns) | list -%}
+    {%- if check.dataset != dataset and lacking -%}
+        {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", "lacks '" ~ lacking | join("', '") ~ "', which a check of '" ~ check.dataset ~ "' names: check the rows for that one") %}
+    {%- endif -%}
+{%- endfor -%}
 select
     {{ dataset }}.*,
-    {%- if checks is none %}
-    {{ secure_datasets.sql_text("role '" ~ called ~ "' has no policy on '" ~ dataset ~ "'") }} as rejection_reason
-    {%- elif checks %}
+    {%- if checks %}
     case
         {%- for check in checks %}
-        when ({{ check.sql }}) is not true then {{ secure_datasets.sql_text("not true for role '" ~ called ~ "': " ~ check.says) }}
+        when ({{ check.sql }}) is not true then {{ secure_datasets.sql_text(check.reason) }}
         {%- endfor %}
     end as rejection_reason
     {%- else %}

@@ -107,47 +107,41 @@ from (
 
 {# The rows of a dataset's base with each of the users, before any gate. #}
 {% macro _rows_with_users(name, ruling, config, users, row) -%}
-{%- set dataset = config.datasets[ruling] -%}
-{%- set is_restricted = secure_datasets.is_restricted(name, config) -%}
-{%- if dataset.query is defined -%}
+{%- set dataset, is_restricted = config.datasets[ruling], secure_datasets.is_restricted(name, config) -%}
+{%- set is_query, is_layered = dataset.query is defined, secure_datasets.parent_dataset(dataset) is not none -%}
+{%- set columns = dataset.columns + secure_datasets.tier_columns(dataset, config) if is_query or is_layered else ['*'] -%}
 select
-    answer.{{ dataset.columns | join(',\n    answer.') }},
+    base.{{ columns | join(',\n    base.') }},
     users.user_id,
     users.is_live as asked_is_live,
-    {{ 'false' if is_restricted else 'true' }} as asked_is_public
-from (
+    {{ 'false' if is_restricted else secure_datasets._row_is_public(dataset, is_query, is_layered) }} as asked_is_public
+from{{ ' ' }}
+{%- if is_query -%}
+(
     {{ secure_datasets.answers_of_users(ruling, config, is_restricted) | indent(4) }}
-) as answer
-inner join ({{ users }}) as users
-    on {{ 'answer.user_id = users.user_id' if is_restricted else 'true' }}
-{{- secure_datasets._row_filter('answer', row) }}
+)
+{%- elif is_layered -%}
+(
+    {{ secure_datasets.layered_rows(dataset, config, users, are_marked=true) | indent(4) }}
+)
 {%- else -%}
-{%- set is_layered = secure_datasets.parent_dataset(dataset) is not none -%}
-select
-    {{ 'base.' ~ (dataset.columns + secure_datasets.tier_columns(dataset, config)) | join(',\n    base.') if is_layered else 'base.*' }},
-    users.user_id,
-    users.is_live as asked_is_live,
-    {%- if is_restricted %}
-    false as asked_is_public
-    {%- elif is_layered %}
-    base.is_public as asked_is_public
-    {%- else %}
-    {%- set everyone = [] -%}
+{{ ref(dataset.base) }}
+{%- endif %} as base
+inner join ({{ users }}) as users
+    on {{ 'base.user_id = users.user_id' if is_layered or (is_query and is_restricted) else 'true' }}
+{{- secure_datasets._row_filter('base', row) }}
+{%- endmacro %}
+
+
+{# Whether a row of an unrestricted dataset is for everyone. #}
+{% macro _row_is_public(dataset, is_query, is_layered) -%}
+{%- set everyone = [] -%}
+{%- if is_query or is_layered -%}
+    {%- do everyone.append('true' if is_query else 'base.is_public') -%}
+{%- else -%}
     {%- for case in secure_datasets.tier_rules(dataset) if case.is_for_everyone -%}
         {%- do everyone.append('coalesce(' ~ case.applies ~ ', false)') -%}
-    {%- endfor %}
-    {{ everyone | join(' or ') or 'false' }} as asked_is_public
-    {%- endif %}
-{%- if is_layered %}
-from (
-    {{ secure_datasets.layered_rows(dataset, config, users, are_marked=true) | indent(4) }}
-) as base
-inner join ({{ users }}) as users
-    on base.user_id = users.user_id
-{%- else %}
-from {{ ref(dataset.base) }} as base
-cross join ({{ users }}) as users
-{%- endif %}
-{{- secure_datasets._row_filter('base', row) }}
+    {%- endfor -%}
 {%- endif -%}
+{{ everyone | join(' or ') or 'false' }}
 {%- endmacro %}

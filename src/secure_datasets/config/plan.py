@@ -170,12 +170,13 @@ def roles_asked_by(policy: dict[str, Any], roles_view: str) -> list[Role]:
 
 
 def policies_on(
-    name: str, config: Config, attributes: str = "", user: str = ""
+    name: str, config: Config, attributes: str = "", user: str = "", row: str = ""
 ) -> dict[str, Any]:
     """Return the rules of a dataset's policies, with the defaults filled in.
 
     `attributes`: SQL for the relation with the attributes of the reader.
     `user`: SQL for the reader; if empty, the user of the row.
+    `row`: the name of the row in SQL; if empty, the dataset whose rules these are.
 
     The result has:
 
@@ -195,15 +196,20 @@ def policies_on(
     """
     ruling = ruling_dataset(name, config)
 
+    reader, row = config.get("reader"), row or ruling
+    columns = config["datasets"][ruling].get("columns", [])
+    has_reader = reader and expressions.READER not in (ruling, *columns)
+
+    def asks_reader(text: str) -> bool:
+        return bool(has_reader) and readers.names_reader(expressions.read(text))
+
     def asked(text: str, may_be_null: bool) -> str:
         """Return a condition as SQL of a row, with the reader's attributes resolved."""
-        reader = config.get("reader")
-        columns = config["datasets"][ruling].get("columns", [])
-        is_hidden = expressions.READER in (ruling, *columns)
-        if not reader or is_hidden or not readers.names_reader(expressions.read(text)):
-            return text
+        of_row = text if row == ruling else expressions.renamed(text, ruling, row)
+        if not asks_reader(text):
+            return of_row
         return readers.asked(
-            text, attributes, reader["key"], ruling, user or f"{ruling}.user_id",
+            of_row, attributes, reader["key"], row, user or f"{row}.user_id",
             may_be_null,
         )  # fmt: skip
 
@@ -220,6 +226,7 @@ def policies_on(
         if column:
             rules = masks.setdefault(column, [])
         rules.append(_rule(policy, asked))
+        rules[-1]["asks_reader"] = asks_reader(rules[-1]["said"])
         expressions_of_rules += expressions_of(policy)
     for rules in masks.values():
         rules.sort(key=lambda rule: rule["mask_order"], reverse=True)
@@ -231,9 +238,7 @@ def policies_on(
         "masks": masks,
         "roles": _role_fields(list(roles)),
         "needs_role": bool(is_for_some) and not is_authorized,
-        "guarded": expressions.columns_named(
-            expressions_of_rules, config["datasets"][ruling].get("columns", [])
-        ),
+        "guarded": expressions.columns_named(expressions_of_rules, columns),
         "is_authorized": is_authorized,
     }
 
@@ -277,6 +282,7 @@ def _rule(policy: dict[str, Any], asked: Callable[[str, bool], str]) -> dict[str
     roles = [] if shown_to else roles_named_by(policy)
     whom, time = called_for(policy, '"'), times.in_words(times.bounds(policy))
     return {
+        "dataset": parts_of(policy["resource"])[0],
         "roles": roles,
         "is_except": "except" in policy or not roles,
         "named": roles_named_by(policy),
@@ -300,22 +306,41 @@ def checks_of(
     clock: str,
     attributes: str = "",
     user: str = "",
-) -> list[dict[str, Any]] | None:
-    """Return the checks on rows that a role writes; none if it may write nothing.
+) -> list[dict[str, Any]]:
+    """Return the checks on rows that a role writes to a dataset.
 
-    The checks: the role's own conditions, or else everybody's, also while none of its
-    own is in force; and each restrictive rule that applies to a user with only this
-    role.
+    They are those of each dataset in its chain: the role's own conditions, or else
+    everybody's, also while none of its own is in force; and each restrictive rule that
+    applies to a user with only this role. If others have conditions and the role has
+    none, no row passes.
 
     `user`: SQL for the writer.
 
     Each check has:
 
+    - `dataset`: the dataset whose conditions they are
     - `sql`: the condition, which compares the clock with the rule's times
-    - `says`: the condition in words
+    - `reason`: the reason to reject a row for which it is not true
+    - `columns`: the columns of a row that it names
     - `needs_user`: whether it reads attributes of the writer
     """
-    policies = policies_on(name, config, attributes, user)
+    called, found = role_called(role), []
+    for each in chain_of(name, config):
+        policies = policies_on(each, config, attributes, user, name)
+        checks = _checks_by(policies, role, clock)
+        none = {"sql": "false", "columns": [], "needs_user": False}
+        none["reason"] = f"role '{called}' has no policy on '{each}'"
+        for check in [none] if checks is None else checks:
+            says = check.get("says")
+            reason = f"not true for role '{called}': {says}"
+            found.append({"dataset": each, "reason": reason} | check)
+    return found
+
+
+def _checks_by(
+    policies: dict[str, Any], role: Role, clock: str
+) -> list[dict[str, Any]] | None:
+    """Return the checks by one dataset's rules; none if the role may write nothing."""
     own = [rule for rule in policies["conditions"] if rule["roles"] == [role]]
     everybody = [rule for rule in policies["conditions"] if not rule["roles"]]
     if policies["conditions"] and not own and not everybody:
@@ -342,6 +367,7 @@ def _own_check(
         "sql": f"({check['sql']}) or not ({' or '.join(filter(None, held))})"
         f" and ({other['sql']})",
         "says": f"{check['says']} or, at any other time, {other['says']}",
+        "columns": sorted({*check["columns"], *other["columns"]}),
         "needs_user": check["needs_user"] or other["needs_user"],
     }
 
@@ -363,13 +389,13 @@ def _checked_by(
     words = [
         " ".join(filter(None, (rule["said"], times.in_words(rule)))) for rule in rules
     ]
-    of_reader = any(
-        rule["check"] and rule["condition"] != rule["said"] for rule in rules
-    )
+    checked = [rule for rule in rules if rule["check"]]
+    named = [expressions.own_columns(r["said"], r["dataset"]) for r in checked]
     return {
         "sql": " or ".join(conditions),
         "says": " or ".join(words),
-        "needs_user": of_reader,
+        "columns": sorted(set().union(*named)),
+        "needs_user": any(rule["asks_reader"] for rule in checked),
     }
 
 

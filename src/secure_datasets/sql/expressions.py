@@ -269,6 +269,35 @@ def qualified(text: str, name: str) -> str:
     return "".join(parts).strip()
 
 
+def _own_columns(tree: exp.Expression) -> Iterator[exp.Column]:
+    """Yield the columns of an expression outside of subqueries, all of its row."""
+    from sqlglot import exp
+
+    of_reader = set(map(id, attributes_of(tree)))
+    for column in tree.find_all(exp.Column):
+        if id(column) not in of_reader and column.find_ancestor(exp.Query) is None:
+            yield column
+
+
+def own_columns(text: str, name: str) -> set[str]:
+    """Return the columns of the row of this name that an expression names itself."""
+    named = (
+        [part.name.lower() for part in c.parts] for c in _own_columns(read(text).tree)
+    )
+    return {parts[1 if parts[0] == name and parts[1:] else 0] for parts in named}
+
+
+def renamed(text: str, name: str, alias: str) -> str:
+    """Return an expression with an alias in place of the row's name."""
+    found = read(text)
+    starts = {
+        column.parts[0].meta["start"]
+        for column in _own_columns(found.tree)
+        if len(column.parts) > 1 and column.parts[0].name.lower() == name
+    }
+    return "".join(alias if start in starts else part for start, part in found.parts)
+
+
 def _check_brackets(pieces: list[Piece]) -> None:
     """Raise a problem if brackets don't match, or nest too deeply."""
     pairs, opened = {")": "(", "]": "["}, []

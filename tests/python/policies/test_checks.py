@@ -185,3 +185,56 @@ def test_R11_a_role_writes_by_everybody_s_condition_while_its_own_does_not_hold(
     own = f"role: A, resource: runs, condition: unit = 'Y'{times}"
     accepted = [run for run, reason in checked(everybody, own) if reason is None]
     assert accepted == [wanted]
+
+
+LAYERS = """
+    runs: {base: all_runs, columns: [run_id, team_id, unit, result, amount],
+        unique_key: [run_id], tier: team, keys: {team_id: team_id}}
+    notes: {base: vw_secure_dataset_runs, columns: [run_id, unit, amount],
+        unique_key: [run_id]}
+"""
+
+
+@pytest.fixture
+def checked_above(sandbox):
+    """Check the rows for the dataset `notes` over `runs`; return (run, reason)."""
+    sandbox.table("staff", "user_id bigint, unit string", [(1, "X")])
+
+    def call(*policies: str) -> list[tuple]:
+        reader = "\nreader: {relation: staff, key: user_id}"
+        macros = sandbox.macros(config(*policies, dataset=LAYERS) + reader)
+        sql = macros.checked_rows("notes", "A", "policies_written", "1")
+        return sandbox.rows(f"select run_id, rejection_reason from ({sql}) as checked")
+
+    return call
+
+
+@pytest.mark.parametrize("unit", ["unit", "runs.unit", "`runs`.unit"])
+def test_R10_a_row_must_satisfy_the_conditions_below_too(checked_above, unit):
+    below = f"role: A, resource: runs, condition: \"{unit} = 'X'\""
+    not_x = f"not true for role 'A': {unit} = 'X'"
+    assert checked_above(below) == reasons(None, not_x, not_x, not_x)
+    own = "role: A, resource: notes, condition: amount = 4"
+    not_4 = "not true for role 'A': amount = 4"
+    assert checked_above(below, own) == reasons(not_4, not_4, not_4, not_4)
+    assert checked_above(f"{below}, check: false", own) == reasons(*[not_4] * 4)
+    of_reader = "role: A, resource: runs, condition: runs.unit = reader.unit"
+    assert [run for run, reason in checked_above(of_reader) if not reason] == [1]
+
+
+def test_R10_a_role_without_a_policy_below_may_write_nothing(checked_above):
+    own = "role: A, resource: notes, condition: amount = 5"
+    not_5, none = (
+        "not true for role 'A': amount = 5",
+        "role 'A' has no policy on 'runs'",
+    )
+    found = checked_above(own, "role: B, resource: runs")
+    assert found == reasons(none, none, not_5, not_5)
+
+
+def test_R10_a_check_below_names_only_columns_that_are_there(checked_above):
+    below = "role: A, resource: runs, condition: team_id = 10 and runs.result = 'x'"
+    wanted = "'notes': lacks 'result', 'team_id', which a check of 'runs' names"
+    with pytest.raises(Stopped, match=wanted):
+        checked_above(below)
+    assert checked_above(f"{below}, check: false") == reasons(*[None] * 4)

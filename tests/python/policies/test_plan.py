@@ -72,6 +72,7 @@ def test_what_policies_say_of_a_dataset_has_the_defaults_filled_in():
         "mask_on_null": "mask", "check": True, "condition": "true", "said": "true",
         "is_except": False,
         "is_constant": True, "shown_to": [], "valid_from": None, "valid_until": None,
+        "dataset": "jobs", "asks_reader": False,
     }  # fmt: skip
 
     def for_role(name: str, before: str = "") -> dict:
