@@ -150,6 +150,11 @@ class Battery:
             product([True, False], repeat=2)
         )
         assert {dataset.below is None for dataset in datasets} == {True, False}
+        assert {
+            bool(case.gone)
+            for case in self.cases.values()
+            if case.security and case.security.id_type.startswith("user")
+        } == {True, False}
         assert sum(map(Counter.total, self.expected.values())) > 5 * len(self.cases)
 
     def _types(self, case: Case) -> dict[str, dict[str, str]]:

@@ -49,6 +49,8 @@ UNITS = ["X", "Y", "Z", None]
 RESULTS = ["Failed", "Passed", None]
 ROLES = ["A", "B", "C", "it's D"]
 USERS = [1, 2, 3, 4]
+# A user who is not live, in some of the cases.
+GONE = 5
 # Texts that SQL, YAML, Jinja, Spark's variables or indentation could change.
 ODD_TEXTS = [
     "a\nb", "a\r\n  b", "${v}", "$${v}", "{{ v }}", "{% v %}", "{# v #}", "-- v",
@@ -484,7 +486,22 @@ def random_case(seed: int) -> Case:
         keys = random.Random(f"teams of the object of {seed}")
         teams = [10, 20, 30, None]
         case.mapping = [(holder, keys.choice(teams)) for holder, _ in case.mapping]
+    with_a_user_who_is_gone(seed, case)
     return spelled_oddly(case, seed) if seed % 2 else case
+
+
+def with_a_user_who_is_gone(seed: int, case: Case) -> None:
+    """Let some cases have a user who is not live, of whom keys and attributes remain.
+
+    It has its own random numbers, so that a seed's further parts stay the same.
+    """
+    chance = random.Random(f"who is gone of {seed}")
+    if chance.random() < 0.5:
+        return
+    case.gone = [GONE]
+    case.staff += [(GONE, {"unit": chance.choice(UNITS[:3]), "grade": 1})]
+    if case.security and case.security.id_type in ("user", "username"):
+        case.mapping += [(GONE, key) for _, key in case.mapping[:2]]
 
 
 def spelled_oddly(case: Case, seed: int) -> Case:
@@ -748,7 +765,7 @@ def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:
         ),
         "stg_users": (
             "user_id bigint, is_live boolean",
-            [(user, True) for user in case.users],
+            [(user, user not in case.gone) for user in [*case.users, *case.gone]],
         ),
         "view_outcomes": (
             "user_id bigint, view_name string, outcome string",

@@ -19,6 +19,7 @@ LAWS = {
     "assert_rows_that_meet_every_rule_are_visible",
     "assert_masks_are_put_on_and_change_nothing_else",
 }
+USERS_VIEW = view_name("stg_users")
 CASES = int(os.environ.get("WORLDS", "200"))
 IN_A_BATTERY = 20
 
@@ -178,6 +179,27 @@ def test_M8_a_row_for_everyone_below_a_mask_is_there_once_for_each_live_user(sta
     star.secure(document, "news")
     view = star.secure(document, "notes")
     assert star.rows(f"select user_id, news_id from {view}") == [(1, 7)]
+
+
+def test_W1_the_rows_of_a_dataset_over_another_are_judged_for_each_user_once(star):
+    news = [(7, "World"), (8, "Team")]
+    star.table("all_news", "news_id bigint, reach string", news)
+    star.table("access", "team_id bigint, user_id bigint", [(8, 1)])
+    policy = {"role": "A", "resource": "notes", "condition": "news_id > 0"}
+    for policies in ([], [policy]):
+        document = of_a_star(policies)
+        star.secure(document, "news")
+        macros = star.macros(document)
+        query = macros.gates_query(
+            "notes", macros.secure_datasets_config(), f"select * from {USERS_VIEW}"
+        )
+        found = star.rows(f"select news_id, user_id, is_live, is_public from ({query})")
+        # A policy looks at each user.
+        assert found == [
+            (7, 1, True, not policies),
+            (7, 2, False, not policies),
+            (8, 1, True, False),
+        ]
 
 
 def test_M14_who_counts_the_rules_of_a_dataset_over_another(star):

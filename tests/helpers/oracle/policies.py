@@ -213,6 +213,7 @@ class Case:
     groups: dict[int, set[int]]
     security: RowSecurity | None
     members: set[tuple[Any, int]]
+    # Live users alone: who is gone sees nothing.
     users: dict[int, set[str]]
     listed: list[str | None]
     datasets: list[Dataset]
@@ -223,6 +224,7 @@ class Case:
     # The tags of the columns of the base rows, and the type of each column.
     tags: dict[str, list[str]] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
+    gone: list[int] = field(default_factory=list)
     # When the users read.
     moment: str = "2026-05-01 12:00:00"
 
