@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 from policy_battery import Battery
 from policy_sandbox import Sandbox, view_name
+from projects import ROOT
 
 LAWS = {
     "assert_visible_rows_meet_every_rule",
@@ -173,12 +174,60 @@ def test_S8_a_null_leads_to_no_row_of_a_dimension_and_no_key_to_who_is_not_live(
     assert star.rows(f"select user_id, unit, total from {view}") == [(1, "X", 1)]
 
 
+def test_a_row_for_everyone_with_a_mask_is_there_once_for_each_live_user(star):
+    policy = {"role": "B", "resource": "news.reach", "mask": "'*'"}
+    view = star.secure(of_a_star([policy]), "news")
+    assert star.rows(f"select user_id, news_id from {view}") == [(1, 7)]
+
+
 def test_M8_a_row_for_everyone_below_a_mask_is_there_once_for_each_live_user(star):
     policy = {"role": "B", "resource": "notes.reach", "mask": "'*'"}
     document = of_a_star([policy])
     star.secure(document, "news")
     view = star.secure(document, "notes")
     assert star.rows(f"select user_id, news_id from {view}") == [(1, 7)]
+
+
+def of_related(policies: list[dict]) -> str:
+    """Return the config, whose query no key restricts."""
+    document = json.loads(of_a_star(policies))
+    document["row_security"][0]["scope"] = "related"
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "law"),
+    [
+        ("news", of_a_star, "assert_rows_that_meet_every_rule_are_visible"),
+        ("totals", of_a_star, "assert_answers_are_complete"),
+        ("totals", of_related, "assert_answers_are_complete"),
+    ],
+)
+def test_no_law_misses_a_row_for_a_user_who_is_not_live(star, name, config, law):
+    star.types["vw_secure_dataset_totals"] = {"unit": "string", "total": "bigint"}
+    column = "reach" if name == "news" else "total"
+    masked = {"role": "B", "resource": f"{name}.{column}", "mask": "null"}
+    document = config([masked])
+    for each in ("news", "notes", "totals"):
+        star.secure(document, each)
+    macros, text = star.macros(document), (ROOT / f"tests/dbt/{law}.sql").read_text()
+    assert star.rows(macros.rendered(text)) == []
+    nothing = f"select * from ({macros.secure_dataset(name)}) limit 0"
+    star.view(view_name(f"vw_secure_dataset_{name}"), nothing)
+    missed = star.rows(macros.rendered(text))
+    assert {(dataset, user) for dataset, _, user in missed} == {(name, 1)}
+
+
+def test_S8_a_law_names_who_is_not_live_and_gets_an_answer_by_a_key(star):
+    document = of_a_star([])
+    macros = star.macros(document)
+    answers = macros.secure_dataset("totals")
+    star.view(
+        view_name("vw_secure_dataset_totals"),
+        f"select unit, total, 2 as user_id from ({answers})",
+    )
+    text = (ROOT / "tests/dbt/assert_users_without_keys_get_no_answer.sql").read_text()
+    assert star.rows(macros.rendered(text)) == [("totals", "X", 2)]
 
 
 def test_W1_the_rows_of_a_dataset_over_another_are_judged_for_each_user_once(star):

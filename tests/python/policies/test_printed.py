@@ -56,7 +56,7 @@ def questions(
         ]
         predicate = macros.row_predicate(dataset.name, *options)
         rest = f"from {ref(rows_of['base'])} as f where {predicate}"
-        for user in USERS:
+        for user in [*USERS, *case.gone]:
             asked = [
                 CLOCK.sub(
                     f"timestamptz '{case.moment}+00:00'"
@@ -92,7 +92,7 @@ def compare(
         for dataset in case.datasets:
             if dataset.is_query:
                 continue
-            for user in USERS:
+            for user in [*USERS, *case.gone]:
                 gotten = Counter(map(json.dumps, found[dataset.name, user]))
                 wanted = expected(case, dataset, user)
                 assert gotten == wanted, (dialect, seed, dataset.name, user)
