@@ -658,7 +658,7 @@ group by column_name, remedy
 {#
     What a declared feed does not read though it came later, in the columns of `unreadable_moments`.
     Loads: the unfinished ones, if another came `access_stale_error_hours` after the first of them and
-    no later one is finished. Rows: the ids that came again after a deletion without a date, which
+    no later one is finished; of numbered loads without a load time, if there is another. Rows: the ids that came again after a deletion without a date, which
     outlives them where the feed has no moment.
 #}
 {% macro overtaken_deliveries(name, feed, raw) -%}
@@ -671,27 +671,39 @@ dated as (
         {{ secure_datasets.value_read('id' if readings.get('id') else secure_datasets.delivered_text('id', 'bigint'), 'bigint', readings.get('id')) }} as feed_id,
         {{ secure_datasets.value_read('sf_date_created', 'timestamp', readings.get('sf_date_created')) }} as loaded,
         {{ secure_datasets.value_read('date_modified', 'timestamp', readings.get('date_modified')) }} as modified,
+        {%- if feed.complete_when and not feed.has_clock %}
+        feed_position_1,
+        {%- endif %}
         {{ 'feed_is_complete' if feed.complete_when else 'feed_is_deleted' }}
     from written
 
 )
 
-{{ secure_datasets._unfinished_loads(name) if feed.complete_when else secure_datasets._ids_that_came_again(name) }}
+{{ secure_datasets._unfinished_loads(name, 'loaded' if feed.has_clock else 'feed_position_1') if feed.complete_when else secure_datasets._ids_that_came_again(name) }}
 {%- endmacro %}
 
 
-{# The loads that are not finished, of which one is overdue. #}
-{% macro _unfinished_loads(name) -%}
+{#
+    The loads that are not finished, of which one is overdue. Of numbered loads without a load time, one is
+    overdue as soon as a later one has begun.
+
+    load  the column that tells the loads apart, and orders them
+#}
+{% macro _unfinished_loads(name, load) -%}
 select
     '{{ name }}' as table_name,
     'complete_when' as column_name,
-    count(distinct loaded) as deliveries,
+    count(distinct {{ load }}) as deliveries,
     cast(null as string) as written_like,
     'these loads are not read, since no row says that they are finished: mend complete_when, or the loader' as remedy
 from dated
-cross join (select max(case when feed_is_complete then loaded end) as newest_finished from dated) as loads
-where coalesce(loaded > newest_finished, loaded is not null)
-having unix_micros(max(loaded)) - unix_micros(min(loaded)) > {{ var('access_stale_error_hours') }} * 3600000000
+cross join (select max(case when feed_is_complete then {{ load }} end) as newest_finished from dated) as loads
+where coalesce({{ load }} > newest_finished, {{ load }} is not null)
+having
+    unix_micros(max(loaded)) - unix_micros(min(loaded)) > {{ var('access_stale_error_hours') }} * 3600000000
+    {%- if load != 'loaded' %}
+    or count(distinct case when loaded is null then {{ load }} end) > 1
+    {%- endif %}
 {%- endmacro %}
 
 
