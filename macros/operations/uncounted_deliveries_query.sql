@@ -5,10 +5,8 @@
 {% macro uncounted_deliveries_query() -%}
 {%- set linking = secure_datasets._linking_columns() -%}
 {{ secure_datasets._uncounted_of(linking | list, ref, linking) }}
-{%- for name in linking %}
 union all
-{{ secure_datasets._not_live_in(name, ref, linking) }}
-{%- endfor -%}
+{{ secure_datasets._not_live_rows(linking) }}
 {%- endmacro %}
 
 
@@ -74,27 +72,79 @@ select
 {%- endmacro %}
 
 
-{# The live rows of a raw table that name somebody or something that is not live. #}
-{% macro _not_live_in(name, relation, linking) -%}
-{%- set table = secure_datasets.repository_tables()[name] -%}
-{{ secure_datasets._told_of(name, "'not live'", linking, {'detail': 'not_live'}) }}
+{#
+    The live rows of the raw tables that name somebody or something that is not live. All tables get one form
+    first: Spark plans a join for seconds.
+#}
+{% macro _not_live_rows(linking) -%}
+{%- set columns, most = adapter.secure_datasets().in_one_order(linking.values() | list), [] -%}
+{%- for name in linking -%}
+    {% do most.append(secure_datasets.repository_tables()[name].references | length) %}
+{%- endfor -%}
+{%- set places = range(1, most | max + 1) -%}
+{{ secure_datasets._told_of(linking | first, "'not live'", linking, {
+    'table_name': 'table_name', 'has': columns, 'row_id': 'id', 'raw_id': 'cast(id as string)', 'detail': 'not_live',
+}) }}
 from (
     select
         named.*,
         nullif(concat_ws(
             ', '
-            {%- for column in table.references %},
-            case when named.{{ column }} is not null and of_{{ column }}.is_live is not true then '{{ column }} ' || cast(named.{{ column }} as string) end
+            {%- for place in places %},
+            case when named_{{ place }} is not null and of_{{ place }}.id is null then column_{{ place }} || ' ' || cast(named_{{ place }} as string) end
             {%- endfor %}
         ), '') as not_live
-    from {{ relation('stg_' ~ name) }} as named
-    {%- for column, parent in table.references.items() %}
-    left join {{ relation('stg_' ~ parent) }} as of_{{ column }}
-        on named.{{ column }} = of_{{ column }}.{{ secure_datasets.repository_tables()[parent].key }}
+    from (
+        {{ secure_datasets._naming_rows(linking, columns, places) | indent(8) }}
+    ) as named
+    {%- for place in places %}
+    left join (
+        {{ secure_datasets._live_objects(linking) | indent(8) }}
+    ) as of_{{ place }}
+        on parent_{{ place }} = of_{{ place }}.of_table and named_{{ place }} = of_{{ place }}.id
     {%- endfor %}
-    where named.is_live
 ) as named
 where not_live is not null
+{%- endmacro %}
+
+
+{# The live rows of raw tables in one form: the columns, and each reference as its column, raw table and id. #}
+{% macro _naming_rows(linking, columns, places) -%}
+{%- for name, has in linking.items() %}
+{%- set table = secure_datasets.repository_tables()[name] -%}
+{{ 'union all\n' if not loop.first -}}
+select
+    '{{ name }}' as table_name,
+    {{ table.key }} as id,
+    {%- for column in columns %}
+    {{ column if column in has else secure_datasets._none_of(column) }} as {{ column }},
+    {%- endfor %}
+    date_created,
+    created_by
+    {%- for place in places %}
+    {%- set column, parent = (table.references.items() | list + [(none, none)] * places | length)[loop.index0] %},
+    {{ "'" ~ column ~ "'" if column else 'cast(null as string)' }} as column_{{ place }},
+    {{ "'" ~ parent ~ "'" if column else 'cast(null as string)' }} as parent_{{ place }},
+    {{ column or 'cast(null as bigint)' }} as named_{{ place }}
+    {%- endfor %}
+from {{ ref('stg_' ~ name) }}
+where is_live
+{% endfor %}
+{%- endmacro %}
+
+
+{# The ids of all that is live and that raw tables refer to. #}
+{% macro _live_objects(linking) -%}
+{%- set parents = {} -%}
+{%- for name in linking -%}
+    {%- for parent in secure_datasets.repository_tables()[name].references.values() -%}
+        {% do parents.update({parent: secure_datasets.repository_tables()[parent].key}) %}
+    {%- endfor -%}
+{%- endfor -%}
+{%- for parent, key in parents.items() -%}
+{{ 'union all\n' if not loop.first -}}
+select '{{ parent }}' as of_table, {{ key }} as id from {{ ref('stg_' ~ parent) }} where is_live
+{% endfor %}
 {%- endmacro %}
 
 
@@ -115,7 +165,7 @@ where not_live is not null
 {%- set columns, order_type = adapter.secure_datasets().in_one_order(lists), 'decimal(38, 0)' if positions else 'bigint' -%}
 with all_dated as (
 
-    {{ secure_datasets._all_dated(names, columns, linking, order_type) | indent(4) }}
+    {{ secure_datasets._all_dated(names, columns, order_type) | indent(4) }}
 
 ),
 
@@ -150,24 +200,6 @@ all_staged as (
 }) }}
 from judged
 where reason is not null
-{%- endmacro %}
-
-
-{# The deliveries of raw tables in the common form; one query reads the raw tables that `_dated_texts` can read. #}
-{% macro _all_dated(names, columns, linking, order_type) -%}
-{%- set plain, readings = [], {} -%}
-{%- for name in names -%}
-    {#- Each question about types is a statement. -#}
-    {% do readings.update({name: secure_datasets.raw_readings(name)}) %}
-    {% do plain.append(name) if not secure_datasets.feed_of(name) and not readings[name] %}
-{%- endfor -%}
-{%- if plain %}
-{{ secure_datasets._dated_texts(plain, columns, order_type) }}
-{%- endif %}
-{%- for name in names if name not in plain %}
-{{ 'union all' if plain or not loop.first }}
-{{ secure_datasets._dated_in(name, columns, linking[name], order_type, readings[name]) }}
-{%- endfor %}
 {%- endmacro %}
 
 
@@ -284,69 +316,142 @@ judged as (
 
 
 {#
-    The deliveries of a raw table in the common form: `recency` orders the deliveries of one id, the greatest
+    The deliveries of raw tables in the common form: `recency` orders the deliveries of one id, the greatest
     first; `moment` compares a delivery with its staged row, which keeps the moment but not the position.
+    Their texts are put together before anything is read: Spark plans each reading of all columns for seconds.
 
     columns     the columns of all tables
-    has         the columns of this table
     order_type  the SQL type of the sort keys
-    readings    how the columns are read by their types
-    texts       a relation of texts from several tables, this one the first; none for its own raw table
-    types       the columns of `texts` with types; none without `texts`
 #}
-{% macro _dated_in(name, columns, has, order_type, readings, texts=none, types=none) -%}
-{%- set feed, table = secure_datasets.feed_of(name), secure_datasets.repository_tables()[name] -%}
+{% macro _all_dated(names, columns, order_type) -%}
+{%- set feeds, types, recency, moment = {}, {}, {}, {} -%}
+{%- for name in names -%}
+    {%- set feed = secure_datasets.feed_of(name) or {} -%}
+    {% do feeds.update({name: feed}) %}
+    {% do types.update(secure_datasets.repository_tables()[name].columns) %}
+    {% do recency.update({name: secure_datasets._as_array(secure_datasets.recency_keys(feed), order_type)}) %}
+    {% do moment.update({name: secure_datasets._moment(feed, order_type)}) %}
+{%- endfor -%}
+{%- set feed = secure_datasets._feed_of_all(feeds) -%}
+{%- set texts = secure_datasets._texts_of_all(feeds, feed, types.keys() | list) -%}
+{% do types.update(table_name='string', as_delivered='string') %}
+{%- set readings = dict.fromkeys(types, 'trimmed') -%}
 select
-    {{ 'delivery.table_name' if texts else "'" ~ name ~ "' as table_name" }},
-    {{ 'delivery.as_delivered' if texts else secure_datasets.delivery_as_json(table, readings) ~ ' as as_delivered' }},
-    {{ secure_datasets.trimmed_text(secure_datasets.delivered_text('delivery.id', 'bigint')) }} as delivered_id,
+    delivery.table_name,
+    delivery.as_delivered,
+    delivery.id as delivered_id,
     id,
     is_active,
-    {%- for column in columns %}
-    {{ column if column in has else secure_datasets._none_of(column) }} as {{ column }},
+    {%- for column in columns + ['date_created', 'created_by', 'modified_order', 'loaded_order'] %}
+    {{ column }},
     {%- endfor %}
-    date_created,
-    created_by,
-    modified_order,
-    loaded_order,
-    {{ secure_datasets._as_array(secure_datasets.recency_keys(feed), order_type) }} as recency,
-    {{ secure_datasets._moment(feed, order_type) }} as moment
+    {{ secure_datasets._by_table(recency, 'delivery.table_name') | indent(4) }} as recency,
+    {{ secure_datasets._by_table(moment, 'delivery.table_name') | indent(4) }} as moment
 from (
-    with {{ secure_datasets.read_deliveries(name, has + ['date_created', 'created_by'], texts, var('as_of', none), types, readings) | indent(4) }}
+    with {{ secure_datasets.read_deliveries(names[0], columns + ['date_created', 'created_by'], texts, types=types, readings=readings, feed=feed) | indent(4) }}
 
     select * from dated
 ) as dated
+{%- if var('as_of', none) is not none %}
+where {{ secure_datasets._by_table(secure_datasets._were_delivered(feeds), 'delivery.table_name') }}
+{%- endif %}
 {%- endmacro %}
 
 
-{# The same for raw tables with text columns and without a declared feed: one query reads all. #}
-{% macro _dated_texts(names, columns, order_type) -%}
-{%- set tables, types = secure_datasets.repository_tables(), {} -%}
-{%- for name in names -%}
-    {% do types.update(tables[name].columns) %}
-{%- endfor -%}
-{%- set texts -%}
+{# A feed that stands for those of all raw tables, where their deliveries are read together. #}
+{% macro _feed_of_all(feeds) %}
+    {%- set positions, deletes, clocked = [0], [], [] -%}
+    {%- for name, feed in feeds.items() -%}
+        {% do positions.append(feed.get('positions', []) | length) %}
+        {% do deletes.append(name) if feed.deletes %}
+        {% do clocked.append(name) if feed.has_clock %}
+    {%- endfor -%}
+    {{ return({
+        'deletes': deletes | length > 0,
+        'positions': range(positions | max) | list,
+        'clocked': clocked,
+    }) }}
+{% endmacro %}
+
+
+{# Whether a delivery was there at the moment of a past state, by raw table. #}
+{% macro _were_delivered(feeds) %}
+    {%- set conditions = {} -%}
+    {%- for name, feed in feeds.items() -%}
+        {% do conditions.update({name: secure_datasets.was_delivered(feed, 'sf_date_created', var('as_of'))}) %}
+    {%- endfor -%}
+    {{ return(conditions) }}
+{% endmacro %}
+
+
+{# The deliveries of all raw tables as texts without white space at their ends. `feed` stands for all feeds. #}
+{% macro _texts_of_all(feeds, feed, columns) -%}
+{%- set beside = secure_datasets.columns_beside(feed) -%}
 (
+    select
+        table_name,
+        as_delivered
+        {%- for column in columns %},
+        {{ secure_datasets.trimmed_text(column) }} as {{ column }}
+        {%- endfor %}
+        {%- for column in beside %},
+        {{ column }}
+        {%- endfor %}
+    from (
     select /*+ repartition(table_name, id) */ * from (
-    {%- for name in names %}
+    {%- for name in feeds %}
+    {%- set table, has = secure_datasets.repository_tables()[name], secure_datasets.columns_beside(feeds[name]) %}
     {{ 'union all' if not loop.first }}
     select
         '{{ name }}' as table_name,
-        {{ secure_datasets.delivery_as_json(tables[name], {}) }} as as_delivered
-        {%- for column in types %},
-        {{ 'delivery.' ~ column if column in tables[name].columns else 'cast(null as string) as ' ~ column }}
+        {{ secure_datasets.delivery_as_json(table, {}) }} as as_delivered
+        {%- for column in columns %},
+        {{ 'delivery.' ~ column if column in table.columns else 'cast(null as string) as ' ~ column }}
+        {%- endfor %}
+        {%- for column in beside %},
+        {{ column if column in has else ('false' if column == 'feed_is_deleted' else 'cast(null as decimal(38, 0))') ~ ' as ' ~ column }}
         {%- endfor %}
     from (
-        select
-        {{ secure_datasets.delivery_as_struct(tables[name].columns) }} as delivery
-        from {{ secure_datasets.raw_relation(name) }}
+        {{ secure_datasets._delivered_texts(table, has) | indent(8) }}
     ) as deliveries
     {%- endfor %}
     ) as of_all
+    ) as untrimmed
 ) as texts
-{%- endset -%}
-{% do types.update(table_name='string', as_delivered='string') %}
-{{ secure_datasets._dated_in(names[0], columns, columns | select('in', types) | list, order_type, {}, texts, types) }}
+{%- endmacro %}
+
+
+{# The deliveries of a raw table as texts, with the columns that its feed has beside them. #}
+{% macro _delivered_texts(table, beside) -%}
+{%- set readings = secure_datasets.raw_readings(table.name) -%}
+select
+    struct(
+        {%- for column, type in table.columns.items() %}
+        {{ secure_datasets.delivered_text(column, type, readings.get(column)) }} as {{ column }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    ) as delivery
+    {%- for column in beside %},
+    {{ column }}
+    {%- endfor %}
+from {{ secure_datasets.raw_relation(table.name, readings) }}
+{%- endmacro %}
+
+
+{# An expression that differs by raw table. #}
+{% macro _by_table(expressions, table_name) -%}
+{%- set tables = {} -%}
+{%- for name, expression in expressions.items() -%}
+    {% do tables.setdefault(expression, []).append(name) %}
+{%- endfor -%}
+{%- if tables | length == 1 -%}
+{{ tables | first }}
+{%- else -%}
+case
+    {%- for expression, names in tables.items() %}
+    when {{ table_name }} in ('{{ names | join("', '") }}') then {{ expression }}
+    {%- endfor %}
+end
+{%- endif -%}
 {%- endmacro %}
 
 
@@ -393,15 +498,11 @@ nullif(concat_ws(
 {% macro _staged_by_recency(names, relation, columns, linking, order_type) -%}
 {%- set moments = {} -%}
 {%- for name in names -%}
-    {% do moments.setdefault(secure_datasets._moment(secure_datasets.feed_of(name), order_type), []).append(name) %}
+    {% do moments.update({name: secure_datasets._moment(secure_datasets.feed_of(name), order_type)}) %}
 {%- endfor -%}
 select
     *,
-    case
-        {%- for moment, of_names in moments.items() %}
-        when table_name in ('{{ of_names | join("', '") }}') then {{ moment | indent(8) }}
-        {%- endfor %}
-    end as moment
+    {{ secure_datasets._by_table(moments, 'table_name') | indent(4) }} as moment
 from (
     select
         *,

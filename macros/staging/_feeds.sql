@@ -219,21 +219,20 @@ false
 {%- set read_id = secure_datasets.value_read('id' if id_reading else secure_datasets.delivered_text('id', 'bigint'), 'bigint', id_reading) -%}
 {%- set columns = table.columns | list + secure_datasets.columns_beside(feed) -%}
 with {{ secure_datasets._written_step(table, feed, readings, raw) }}
+{%- if feed.before_when or feed.kind in ['snapshots', 'periods'] %},
+
+{{ secure_datasets._timed_steps(feed, read_id) }}
+{%- endif %}
 {%- if feed.before_when %},
 
-{{ secure_datasets._update_steps(table, feed, read_id) }}
+{{ secure_datasets._update_steps(table, feed) }}
 {%- endif %}
 {%- if feed.kind == 'snapshots' %},
 
-{{ secure_datasets._snapshot_steps(feed, read_id) }}
+{{ secure_datasets._snapshot_steps(feed) }}
 {%- elif feed.kind == 'periods' %},
 
-{%- if feed.open_holds %}
-{{ secure_datasets._restored_steps(read_id, columns + ['feed_valid_to', 'feed_is_endless']) }},
-{% endif %}
-{{ secure_datasets._begun_step('restored' if feed.open_holds else 'written') }},
-
-{{ secure_datasets._period_steps(read_id) }}
+{{ secure_datasets._period_steps(feed, columns) }}
 {%- endif %}
 {% if overlaps %}
 {{ secure_datasets._overlapping_periods() }}
@@ -287,6 +286,38 @@ written as (
 {%- endmacro %}
 
 
+{#
+    The steps that read the id of each delivery, its moment, and the end of a period. Texts are trimmed in a step
+    of their own: reading names its text many times, and Spark plans each name.
+#}
+{% macro _timed_steps(feed, read_id) -%}
+{%- set texts = {'feed_from': 'sf_date_created'} if feed.has_clock else {} -%}
+{%- if feed.kind == 'periods' -%}{% do texts.update(feed_until='feed_valid_to') %}{%- endif -%}
+trimmed as (
+
+    select
+        *
+        {%- for time, text in texts.items() %},
+        {{ secure_datasets.trimmed_text(text) }} as {{ time }}_text
+        {%- endfor %}
+    from written
+
+),
+
+timed as (
+
+    select
+        *,
+        {%- for time in texts %}
+        {{ secure_datasets.read_value(time ~ '_text', 'timestamp') }} as {{ time }},
+        {%- endfor %}
+        {{ read_id }} as feed_id
+    from trimmed
+
+)
+{%- endmacro %}
+
+
 {# The periods of one id that end after the next one begins. #}
 {% macro _overlapping_periods() -%}
 select
@@ -326,8 +357,9 @@ told_once as (
     select
         *,
         row_number() over ({{ of_state }}, feed_is_before order by feed_is_before) = 1 as feed_is_first,
-        bool_or(feed_is_before) over ({{ of_state }}) as feed_is_taken
-    from written
+        bool_or(feed_is_before) over ({{ of_state }}) as feed_is_taken,
+        sum(case when feed_is_before then -1 else 1 end) over ({{ of_moment }}) as feed_balance
+    from timed
 
 ),
 
@@ -335,12 +367,11 @@ counted as (
 
     select
         *,
-        sum(case when feed_is_before then -1 else 1 end) over ({{ of_moment }}) >= 0
+        feed_balance >= 0
         and sum(case when not feed_is_first then 0 when feed_is_before then -1 else 1 end) over ({{ of_moment }}) >= 0 as feed_may_stay,
         -- A before-row that has the key alone may take any state back.
         bool_or(not feed_is_deleted and not feed_is_taken) over ({{ of_moment }})
         and not bool_or(feed_is_before and {{ columns | join(' is null and ') }} is null) over ({{ of_moment }}) as feed_is_left,
-        sum(case when feed_is_before then -1 else 1 end) over ({{ of_moment }}) as feed_balance,
         bool_or(feed_is_deleted and not feed_is_before) over ({{ of_moment }}) as feed_is_said
     from told_once
 
@@ -358,10 +389,9 @@ counted as (
     and changed its id within the moment was not. Where nothing is known of before, it was there, unless
     another id of the moment has more rows than before-rows, and may be the changed one.
 #}
-{% macro _update_steps(table, feed, read_id) -%}
-{%- set moment = [secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp')] if feed.has_clock else [] -%}
-{%- set moment = moment + secure_datasets._position_columns(feed) -%}
-{{ secure_datasets._counted_updates(table, [read_id] + moment) }},
+{% macro _update_steps(table, feed) -%}
+{%- set moment = (['feed_from'] if feed.has_clock else []) + secure_datasets._position_columns(feed) -%}
+{{ secure_datasets._counted_updates(table, ['feed_id'] + moment) }},
 
 paired as (
 
@@ -370,7 +400,7 @@ paired as (
         feed_may_stay
         and coalesce(
             last_value(case when feed_is_said or not feed_may_stay then false when feed_is_left then true end) ignore nulls over (
-                partition by {{ read_id }}
+                partition by feed_id
                 order by {{ moment | join(', ') }}
                 range between unbounded preceding and current row
             ),
@@ -386,15 +416,13 @@ paired as (
 
 
 {# The steps for snapshots: an id that the next load lacks is deleted by that load. #}
-{% macro _snapshot_steps(feed, read_id) -%}
-{%- set read_load = secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') if feed.has_clock else 'feed_position_1' -%}
+{% macro _snapshot_steps(feed) -%}
 numbered as (
 
     select
         *,
-        {{ read_id }} as feed_id,
-        {{ read_load }} as feed_load
-    from written
+        {{ 'feed_from' if feed.has_clock else 'feed_position_1' }} as feed_load
+    from timed
 
 ),
 
@@ -470,92 +498,85 @@ gone as (
 {%- endmacro %}
 
 
-{# When a period ends, as a timestamp; null also if the end can't be read. #}
-{% macro _period_ends() -%}
-{{ secure_datasets.read_value(secure_datasets.trimmed_text('feed_valid_to'), 'timestamp') }}
-{%- endmacro %}
-
-
-{# Whether a period has no end yet: an end in the future, or in the year 9999 or later, is none. #}
-{% macro _period_is_open() -%}
-{{ secure_datasets.trimmed_text('feed_valid_to') }} is null
-        or feed_is_endless
-        or coalesce({{ secure_datasets._period_ends() }} > current_timestamp(), false)
-{%- endmacro %}
-
-
 {#
     The steps for periods whose open one holds now: if it began before the last end of its id, it begins
     right after that end. The open period holds only if no open one says that the row is deleted.
+
+    columns  the columns of a delivery
 #}
-{% macro _restored_steps(read_id, columns) -%}
-measured as (
-
-    select
-        *,
-        {{ read_id }} as feed_id,
-        unix_micros({{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }}) as feed_since,
-        unix_micros({{ secure_datasets._period_ends() }}) as feed_ends,
-        {{ secure_datasets._period_is_open() }} as feed_is_open
-    from written
-
-),
-
+{% macro _restored_steps(columns) -%}
 compared as (
 
     select
         *,
-        max(case when not feed_is_open then greatest(feed_since, feed_ends) end) over (partition by feed_id) as last_end,
-        max(case when feed_is_open then feed_since end) over (partition by feed_id) as last_open,
+        max(case when not feed_is_open then greatest(unix_micros(feed_from), unix_micros(feed_until)) end) over (partition by feed_id) as last_end,
+        max(case when feed_is_open then feed_from end) over (partition by feed_id) as last_open,
         bool_or(feed_is_open and feed_is_deleted) over (partition by feed_id) as is_gone
     from measured
+
+),
+
+judged as (
+
+    select
+        *,
+        coalesce(feed_is_open and not is_gone and feed_from = last_open and unix_micros(feed_from) < last_end, false) as is_restored
+    from compared
 
 ),
 
 restored as (
 
     select
-        {%- for column in columns %}
-        {{ "case
-            when feed_is_open and not is_gone and feed_since = last_open and feed_since < last_end
-                then " ~ secure_datasets.utc_text('timestamp_micros(last_end + 1)') ~ "
-            else sf_date_created
-        end as sf_date_created" if column == 'sf_date_created' else column }}{{ ',' if not loop.last }}
+        {%- for column in columns | reject('equalto', 'sf_date_created') %}
+        {{ column }},
         {%- endfor %}
-    from compared
+        feed_id,
+        feed_until_text,
+        feed_until,
+        feed_is_open,
+        case when is_restored then timestamp_micros(last_end + 1) else feed_from end as feed_from,
+        case when is_restored then {{ secure_datasets.utc_text('timestamp_micros(last_end + 1)') }} else sf_date_created end as sf_date_created
+    from judged
 
-)
-{%- endmacro %}
-
-
-{# The step for periods that drops a period whose beginning is after the run. #}
-{% macro _begun_step(periods) -%}
-begun as (
-
-    select *
-    from {{ periods }}
-    where coalesce({{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }} <= current_timestamp(), true)
-
-)
-{%- endmacro %}
+),
+{% endmacro %}
 
 
 {#
     The steps for periods: a period that ended without a successor ended by a deletion. A successor
     begins at most a thousandth of a second after the end, since loaders write ends so. An end in the
-    future, or in the year 9999 or later, is no end.
+    future, or in the year 9999 or later, is no end. A period that begins after the run is not there yet.
 #}
-{% macro _period_steps(read_id) -%}
+{% macro _period_steps(feed, columns) -%}
+measured as (
+
+    select
+        *,
+        feed_until_text is null or feed_is_endless or coalesce(feed_until > current_timestamp(), false) as feed_is_open
+    from timed
+
+),
+
+{{ secure_datasets._restored_steps(columns) if feed.open_holds }}
+begun as (
+
+    select *
+    from {{ 'restored' if feed.open_holds else 'measured' }}
+    where coalesce(feed_from <= current_timestamp(), true)
+
+),
+
 numbered as (
 
     select
         id,
-        {{ read_id }} as feed_id,
+        feed_id,
         sf_date_created as begun_at,
-        {{ secure_datasets.trimmed_text('feed_valid_to') }} as gone_at,
-        {{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }} as feed_from,
-        {{ secure_datasets._period_ends() }} as feed_until,
-        {{ secure_datasets._period_is_open() }} as feed_is_open
+        feed_until_text as gone_at,
+        feed_from,
+        feed_until,
+        feed_is_open
     from begun
 
 ),
@@ -637,7 +658,7 @@ group by column_name, remedy
 {#
     What a declared feed does not read though it came later, in the columns of `unreadable_moments`.
     Loads: the unfinished ones, if another came `access_stale_error_hours` after the first of them and
-    no later one is finished. Rows: the ids that came again after a deletion without a date, which
+    no later one is finished; of numbered loads without a load time, if there is another. Rows: the ids that came again after a deletion without a date, which
     outlives them where the feed has no moment.
 #}
 {% macro overtaken_deliveries(name, feed, raw) -%}
@@ -650,27 +671,39 @@ dated as (
         {{ secure_datasets.value_read('id' if readings.get('id') else secure_datasets.delivered_text('id', 'bigint'), 'bigint', readings.get('id')) }} as feed_id,
         {{ secure_datasets.value_read('sf_date_created', 'timestamp', readings.get('sf_date_created')) }} as loaded,
         {{ secure_datasets.value_read('date_modified', 'timestamp', readings.get('date_modified')) }} as modified,
+        {%- if feed.complete_when and not feed.has_clock %}
+        feed_position_1,
+        {%- endif %}
         {{ 'feed_is_complete' if feed.complete_when else 'feed_is_deleted' }}
     from written
 
 )
 
-{{ secure_datasets._unfinished_loads(name) if feed.complete_when else secure_datasets._ids_that_came_again(name) }}
+{{ secure_datasets._unfinished_loads(name, 'loaded' if feed.has_clock else 'feed_position_1') if feed.complete_when else secure_datasets._ids_that_came_again(name) }}
 {%- endmacro %}
 
 
-{# The loads that are not finished, of which one is overdue. #}
-{% macro _unfinished_loads(name) -%}
+{#
+    The loads that are not finished, of which one is overdue. Of numbered loads without a load time, one is
+    overdue as soon as a later one has begun.
+
+    load  the column that tells the loads apart, and orders them
+#}
+{% macro _unfinished_loads(name, load) -%}
 select
     '{{ name }}' as table_name,
     'complete_when' as column_name,
-    count(distinct loaded) as deliveries,
+    count(distinct {{ load }}) as deliveries,
     cast(null as string) as written_like,
     'these loads are not read, since no row says that they are finished: mend complete_when, or the loader' as remedy
 from dated
-cross join (select max(case when feed_is_complete then loaded end) as newest_finished from dated) as loads
-where coalesce(loaded > newest_finished, loaded is not null)
-having unix_micros(max(loaded)) - unix_micros(min(loaded)) > {{ var('access_stale_error_hours') }} * 3600000000
+cross join (select max(case when feed_is_complete then {{ load }} end) as newest_finished from dated) as loads
+where coalesce({{ load }} > newest_finished, {{ load }} is not null)
+having
+    unix_micros(max(loaded)) - unix_micros(min(loaded)) > {{ var('access_stale_error_hours') }} * 3600000000
+    {%- if load != 'loaded' %}
+    or count(distinct case when loaded is null then {{ load }} end) > 1
+    {%- endif %}
 {%- endmacro %}
 
 

@@ -84,11 +84,14 @@ case when right({{ text }}, 1) between '0' and '9' and {{ text }} rlike '^[+-]?[
     exactly.
 
     value    the delivered value
-    reading  the name of the conversion, from raw_readings
+    reading  the name of the conversion, from raw_readings; or `trimmed`, for a text without white space at
+             its ends
 #}
 {% macro typed_value(value, type, reading) -%}
 {%- if reading == 'same' -%}
 {{ value }}
+{%- elif reading == 'trimmed' -%}
+{{ secure_datasets.read_value(value, type) }}
 {%- elif reading in ['wider', 'number'] -%}
 try_cast({{ value }} as {{ type }})
 {%- elif reading == 'whole' -%}

@@ -61,6 +61,10 @@ read_keys as (
     until    as in `read_deliveries`
 #}
 {% macro _dated_deliveries(feed, readings, columns, until) -%}
+{%- set filled = secure_datasets.is_filled('delivery.sf_date_created', readings.get('sf_date_created')) -%}
+{%- if feed and feed.clocked -%}
+    {%- set filled = filled ~ " and delivery.table_name not in ('" ~ feed.clocked | join("', '") ~ "')" -%}
+{%- endif -%}
 dated as (
 
     select
@@ -78,7 +82,7 @@ dated as (
         {{ columns | join(',\n        ') }},
         {%- endif %}
         {{ secure_datasets.delivery_order_key('date_modified', secure_datasets.is_filled('delivery.date_modified', readings.get('date_modified'))) }} as modified_order,
-        {{ secure_datasets.delivery_order_key('sf_date_created', none if feed and feed.has_clock else secure_datasets.is_filled('delivery.sf_date_created', readings.get('sf_date_created'))) }} as loaded_order
+        {{ secure_datasets.delivery_order_key('sf_date_created', none if feed and feed.has_clock else filled) }} as loaded_order
         {%- for position in (feed.positions if feed else []) %},
         {{ secure_datasets.position_order_key(loop.index) }} as position_order_{{ loop.index }}
         {%- endfor %}

@@ -850,6 +850,26 @@ def test_f5_loads_that_stay_unfinished_for_a_day_are_counted(kind):
     assert overtaken(feed, rows, types) == {}
 
 
+def test_f5_numbered_loads_that_stay_unfinished_are_counted_without_load_times():
+    feed = {"kind": "snapshots", "moment": "pos", "moment_in": "position"}
+    feed |= {"complete_when": "state = 'finished'"}
+    types = CHANGES | {"state": "varchar"}
+
+    def numbered(number: str, state: str, loaded: str | None = None) -> dict:
+        return member(None, None, pos=number, state=state, sf_date_created=loaded)
+
+    finished = numbered("9", "finished")
+    under_way = [finished, numbered("10", "begun")]
+    assert overtaken(feed, under_way, types) == {}, "it may be under way"
+    given_up = [*under_way, numbered("11", "begun")]
+    assert overtaken(feed, given_up, types) == {"complete_when": 2}
+    assert overtaken(feed, [*given_up, numbered("12", "finished")], types) == {}
+    timed = [finished, *(numbered(n, "begun", f"{day(2)}") for n in ("10", "11"))]
+    assert overtaken(feed, timed, types) == {}, "none is late"
+    timed.append(numbered("12", "begun", day(4)))
+    assert overtaken(feed, timed, types) == {"complete_when": 3}
+
+
 def test_f3_ids_that_a_deletion_without_a_date_outlives_are_counted():
     feed = {"deleted_when": "op = 'd'"}
     deleted = {"id": "1", "op": "d", "sf_date_created": day(2)}
