@@ -13,6 +13,7 @@ from secure_datasets.questions.changes import access_changes, states
 from secure_datasets.questions.macro_methods import access_questions
 from secure_datasets.questions.timeline import access_timelines
 from secure_datasets.review.adapter import access_reviews, finding_rules
+from secure_datasets.review.models import query_of_review
 
 
 def check_package(adapter: BaseAdapter, name: str) -> None:
@@ -51,6 +52,7 @@ METHODS = {
     "access_timelines": access_timelines,
     "access_reviews": access_reviews,
     "finding_rules": finding_rules,
+    "query_of_review": query_of_review,
     "expected_access": expected_access,
     # What changes between two states
     "access_changes": access_changes,

@@ -22,6 +22,7 @@ from secure_datasets.engines.published import State
 from secure_datasets.questions.asked import AccessQuestions, QuestionError
 from secure_datasets.questions.changes.macro_methods import AccessChanges
 from secure_datasets.questions.timeline.questions import AccessTimelines
+from secure_datasets.review.models import query_of_review
 from secure_datasets.review.reviews import Reviews
 
 Row = dict[str, Any]
@@ -281,6 +282,8 @@ class _Planner(Planner):
 
 class _Adapter:
     """The methods of dbt's adapter that the macros of a question call."""
+
+    query_of_review = query_of_review
 
     def __init__(
         self, state: State, package: Package, is_resolved: bool = False

@@ -1,6 +1,6 @@
 """The rules of findings, in the order of a pack. Each has a page in docs/findings.
 
-The query of a rule stands in ``macros/review/_finding_parts.sql``.
+The query of a rule stands in ``models/access_findings.sql``.
 """
 
 from __future__ import annotations

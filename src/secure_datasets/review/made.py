@@ -7,6 +7,7 @@ from typing import Any
 from secure_datasets.questions.facts.built import Built
 from secure_datasets.questions.notes import Facts
 from secure_datasets.questions.text import made_anew
+from secure_datasets.review.models.ways import reviewed_tiers
 
 # The inputs of a pack besides the rights.
 JUDGED = ("review_status", "access_findings", "judged_grants", "judged_decisions")
@@ -20,7 +21,7 @@ AGAIN = "Run dbt, and write the pack again."
 
 def rights_of_review(built: Built) -> list[str]:
     """Return the relations with access to the objects of a pack, and the ways to it."""
-    tiers = built.macros["_reviewed_tiers"]().values()
+    tiers = reviewed_tiers(built).values()
     return [*RIGHTS, *(tier["access_view"] for tier in tiers)]
 
 
@@ -107,7 +108,7 @@ def history_of(built: Built, months: int, days: Facts, timelines: Any) -> Facts 
         return None
     built.macros["check_raw_schema"]()
     parts = built.macros["timeline_parts"](timelines)
-    reviewed = built.macros["_reviewed_tiers"]()
+    reviewed = reviewed_tiers(built)
     return {
         "months": months,
         "last": min(days["delivered_on"] or days["read_on"], days["read_on"]),

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from secure_datasets.sql.expressions import sql_text
+
+# A place of a template: at the beginning of its line, or within it.
+PLACE = re.compile(r"^( +)\$(\w+)|\$(\w+)", re.M)
+
+
+def filled(template: str, value_of: Callable[[str], Any]) -> str:
+    """Return a text with a value at each of its places, such as `$name`.
+
+    If a place begins its line, all lines of the value are indented as it is.
+    """
+
+    def value(place: re.Match[str]) -> str:
+        indent, first, within = place.groups(default="")
+        text = indented(str(value_of(first or within)), len(indent))
+        return text and indent + text
+
+    return PLACE.sub(value, template)
 
 
 def indented(text: str, width: int = 4) -> str:

@@ -312,6 +312,27 @@ def test_no_call_of_a_macro_goes_up(manifest):
     assert up == []
 
 
+# What Python reads for the query of a model.
+READ_BY_PYTHON = {
+    "judged_grants": {"secure_datasets_config", "repository_tables"},
+    "review_status": {"secure_datasets_config"},
+    "access_findings": {"repository_tables", "finding_rules"},
+}
+
+
+@pytest.mark.parametrize("name", READ_BY_PYTHON)
+def test_dbt_sees_what_a_model_takes_from_the_config_by_python(name, manifest, models):
+    # After an edit of the config, dbt parses the model again: it may read other tiers.
+    waiting, seen = [*models[name]["depends_on"]["macros"]], set()
+    while waiting:
+        key = waiting.pop()
+        if key not in seen:
+            seen.add(key)
+            waiting += manifest["macros"][key]["depends_on"]["macros"]
+    called = {key.rpartition(".")[2] for key in seen}
+    assert called >= READ_BY_PYTHON[name]
+
+
 def test_a_macro_of_the_adapter_calls_those_of_the_adapter_and_of_dbt(manifest):
     calls = {
         macro["name"]: {key.split(".")[1] for key in macro["depends_on"]["macros"]}

@@ -21,12 +21,17 @@ class Macros(Protocol):
 class Built:
     """What is built, as macros ask it.
 
-    ref  dbt's function: the relation of a model, seed or snapshot that a macro may
-         name; without it, `relation`
+    ref    dbt's function: the relation of a model, seed or snapshot that a macro may
+           name; without it, `relation`
+    given  `config` and `tables`, as far as the macro has asked for them
     """
 
-    def __init__(self, macros: Macros, ref: Ref | None = None) -> None:
+    def __init__(
+        self, macros: Macros, ref: Ref | None = None, given: Facts | None = None
+    ) -> None:
         self.macros, self.ref = macros, ref or self.relation
+        for name in {"config", "tables"}.intersection(given or ()):
+            setattr(self, name, given[name])
 
     @cached_property
     def config(self) -> Facts:

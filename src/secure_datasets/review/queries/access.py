@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from secure_datasets.questions.facts.built import Built
+from secure_datasets.review.models import parts
+from secure_datasets.review.models.ways import SEEN, shown_ways
 from secure_datasets.review.queries.elsewhere import also_given
 from secure_datasets.review.queries.findings import ACCESS, OBJECT, asked_access
 from secure_datasets.review.queries.objects import Ids
@@ -70,11 +72,13 @@ LAST_DECISION = """concat(
 
 def accesses(built: Built, ids: Ids, people: Ids) -> list[str]:
     """Return the steps of the accesses to the objects; with `people`, only theirs."""
-    ways, relation = built.macros["_shown_ways"], built.relation
     if people is None:
-        shown = [ways(relation, "objects", OBJECT, is_told=True)]
+        shown = [shown_ways(built, "objects", OBJECT, is_told=True)]
     else:
-        shown = [asked_access(people), ways(relation, "asked", ACCESS, is_told=True)]
+        shown = [
+            asked_access(people),
+            shown_ways(built, "asked", ACCESS, is_told=True),
+        ]
     return [
         *shown,
         *_findings_of_rows(built),
@@ -84,7 +88,7 @@ def accesses(built: Built, ids: Ids, people: Ids) -> list[str]:
         *_findings_of_people(built),
         _void_decisions(built),
         administrators_by_id(built),
-        built.macros["_users_by_name"](relation),
+        parts.users_by_name(built),
         _access_in_pack(built, people),
     ]
 
@@ -138,7 +142,7 @@ order by {by_person}people.object_type, people.object_id, live_users.person, peo
 
 def _who_else(built: Built) -> str:
     """Return the people who decide about an access, never the person who has it."""
-    return built.macros["_who_else"](
+    return parts.who_else(
         "in_charge_here.user_id is not null",
         "objects.number_in_charge",
         "administrators.user_id is not null",
@@ -189,7 +193,7 @@ asked_rows as (
         findings.raw_id,
         min(named_struct(
             'rule', findings.rule, 'subject', findings.subject, 'is_of_group', findings.user_id is null,
-            'stands_in', concat({built.macros["_told_stand_ins"]()}), 'who_acts', findings.who_acts
+            'stands_in', concat({parts.STAND_INS}), 'who_acts', findings.who_acts
         )) as asked
     from {built.relation("access_findings")} as findings
     inner join {built.relation("judged_grants")} as grants
@@ -210,7 +214,7 @@ def _people_with_access(built: Built) -> str:
         object_type,
         object_id,
         min(since) as since,
-        {built.macros["_what_is_seen"]()} as seen,
+        {SEEN} as seen,
         array_sort(collect_list(named_struct(
             'way', way, 'since', cast({built.macros["utc_day"]("since")} as string), 'granted_by', created_by, 'member_by', member_created_by,
             'by_row', concat(grant_table, ' ', grant_id)
@@ -237,11 +241,11 @@ def _people_with_access(built: Built) -> str:
 def _rows_of_pairs(built: Built) -> list[str]:
     """Return the CTEs of the rows that give each toxic pair, for both its sides."""
     return [
-        built.macros["_toxic_sides"](built.relation, is_found=True),
+        parts.toxic_sides(built, is_found=True),
         f"""rows_of_pairs as (
 
     select
-        {built.macros["_toxic_subject"]()} as pair_subject,
+        {parts.TOXIC_SUBJECT} as pair_subject,
         array_sort(collect_list(named_struct('side', side, 'told', told, 'by_rows', by_rows))) as sides
     from toxic_sides
     group by user_id, object_type, object_id, pair

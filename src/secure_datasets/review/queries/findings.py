@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from secure_datasets.questions.changes.macro_methods import AccessChanges
 from secure_datasets.questions.facts.built import Built, in_list
+from secure_datasets.review.models import parts
+from secure_datasets.review.models.ways import shown_ways
 from secure_datasets.review.queries.objects import Ids
 from secure_datasets.sql.expressions import sql_text
 
@@ -50,7 +52,8 @@ def findings(
         user = "coalesce(findings.user_id, grants_of_groups.user_id)"
         order = f"{user},"
     return [
-        *_names(built),
+        parts.users_by_name(built),
+        parts.things_by_name(built),
         *steps,
         f"""select
     findings.object_type,
@@ -65,16 +68,10 @@ order by
     ]
 
 
-def _names(built: Built) -> list[str]:
-    """Return the CTEs with the names of users, and of groups and objects."""
-    names = ("_users_by_name", "_things_by_name")
-    return [built.macros[name](built.relation) for name in names]
-
-
 def _subjects_of_charge(built: Built, ids: list[int]) -> list[str]:
     """Return CTEs: memberships, objects and people that somebody's findings are about."""
     return [
-        built.macros["_shown_ways"](built.relation, "objects", OBJECT),
+        shown_ways(built, "objects", OBJECT),
         """memberships_here as (
 
     -- A membership may give several rights.
@@ -124,7 +121,7 @@ def _grants_behind_access(built: Built, people: list[int]) -> list[str]:
     """Return the CTEs of the grants that give these users access."""
     return [
         asked_access(people),
-        built.macros["_shown_ways"](built.relation, "asked", ACCESS),
+        shown_ways(built, "asked", ACCESS),
         """grants_of_groups as (
 
     -- A grant may give several rights.
@@ -190,8 +187,9 @@ def findings_of_ways(built: Built) -> list[str]:
     They are not about the object: one row for each object and finding.
     """
     return [
-        *_names(built),
-        built.macros["_shown_ways"](built.relation, "objects", OBJECT),
+        parts.users_by_name(built),
+        parts.things_by_name(built),
+        shown_ways(built, "objects", OBJECT),
         """rows_here as (
 
     select object_type, object_id, grant_table as raw_table, grant_id as raw_id
@@ -225,8 +223,8 @@ def rejected_that_decide(built: Built) -> str:
     They give nothing.
     """
     config, tables = built.config, built.tables
-    parts = {n: built.macros["tier_parts"](n, config) for n in config["tiers"]}
-    state = {"tiers": parts, "relations": [f"stg_{name}" for name in tables]}
+    tiers = {n: built.macros["tier_parts"](n, config) for n in config["tiers"]}
+    state = {"tiers": tiers, "relations": [f"stg_{name}" for name in tables]}
     names = AccessChanges().deciding_tables([state], tables)
     return f"""select
     table_name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from secure_datasets.questions.facts.built import Built, in_list
+from secure_datasets.review.models import parts
 from secure_datasets.sql.writing import indented
 
 Ids = list[int] | None
@@ -50,7 +51,6 @@ def in_charge(built: Built, ids: Ids) -> list[str]:
     ids  restricts the objects to those in the charge of these users; None for all
     """
     macros = built.macros
-    is_brought = macros["_is_brought"]("stg_users", "date_last_login", built.relation)
     return [
         f"""live_users as (
 
@@ -58,11 +58,11 @@ def in_charge(built: Built, ids: Ids) -> list[str]:
         user_id,
         login_name,
         case
-            when {is_brought}
+            when {parts.has_logins(built)}
                 then cast({macros["utc_day"]("date_last_login")} as string)
             else 'not known'
         end as last_login,
-        coalesce({macros["_person_called"]()}, concat('user ', user_id)) as person
+        coalesce({parts.PERSON}, concat('user ', user_id)) as person
     from {built.relation("stg_users")}
     where is_live
 

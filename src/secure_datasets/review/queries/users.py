@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from secure_datasets.questions.facts.built import Built, in_list
+from secure_datasets.review.models.ways import SEEN_NOW, shown_ways
 from secure_datasets.review.queries.objects import Ids
 from secure_datasets.sql.expressions import sql_text
 
@@ -49,7 +50,6 @@ order by {order}live_users.user_id""",
 
 def _counted_access(built: Built) -> list[str]:
     """Return CTEs: how many objects users see, and how many as they were certified."""
-    macros = built.macros
     keys = ["user_id", "object_type", "object_id"]
     return [
         f"""statuses as (
@@ -73,8 +73,8 @@ def _counted_access(built: Built) -> list[str]:
     where certified is not null
 
 )""",
-        macros["_shown_ways"](built.relation, "certified", keys),
-        macros["_seen_now"](),
+        shown_ways(built, "certified", keys),
+        SEEN_NOW,
         """counted as (
 
     select
