@@ -230,6 +230,18 @@ def test_S8_a_law_names_who_is_not_live_and_gets_an_answer_by_a_key(star):
     assert star.rows(macros.rendered(text)) == [("totals", "X", 2)]
 
 
+def test_Z5_the_predicates_of_a_query_are_true_of_nothing_for_who_is_not_live(star):
+    macros = star.macros(of_a_star([]))
+    parsed = macros.secure_datasets_config()
+    for user, rows in ((1, 1), (2, 0)):
+        counted = macros.row_predicate("totals", parsed, str(user), "f")
+        runs = view_name("runs")
+        assert len(star.rows(f"select * from {runs} as f where {counted}")) == rows
+        shown = macros.answer_predicate("totals", parsed, str(user), "f")
+        answer = "select 'X' as unit, 1 as total"
+        assert len(star.rows(f"select * from ({answer}) as f where {shown}")) == rows
+
+
 def test_W1_the_rows_of_a_dataset_over_another_are_judged_for_each_user_once(star):
     news = [(7, "World"), (8, "Team")]
     star.table("all_news", "news_id bigint, reach string", news)

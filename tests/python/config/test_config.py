@@ -51,6 +51,44 @@ def test_no_dataset_is_rendered_if(render, old, new, sentence):
     assert re.search(r" \(line [0-9]+\)\.$", message), message
 
 
+@pytest.mark.parametrize(
+    ("kind", "values", "sentence"),
+    [
+        ("string", ["1", "01", "x"], None),
+        ("bigint", ["1", "10", "-2"], None),
+        ("decimal(9,0)", ["1", "0"], None),
+        ("boolean", ["true", "false"], None),
+        # Each of the rows of 1 would be there twice, by the rule of either case.
+        ("bigint", ["1", "01"], "case '01': is for 'reach', a bigint: write a whole"),
+        ("int", ["1", "+1"], "case '+1': is for 'reach', a int: write a whole number"),
+        ("int", ["1", "x"], "case 'x': is for 'reach', a int: write a whole number"),
+        ("int", ["0", "-0"], "case '-0': is for 'reach', a int: write a whole number"),
+        ("boolean", ["true", "TRUE"], "case 'TRUE': is for 'reach', a boolean: write"),
+        ("date", ["2026-01-01"], "'switch.column' is 'reach', a date, whose values"),
+        ("timestamp", ["x"], "'switch.column' is 'reach', a timestamp, whose values"),
+        ("double", ["1"], "'switch.column' is 'reach', a double, whose values have"),
+        ("decimal(9,2)", ["1"], "'switch.column' is 'reach', a decimal(9,2), whose"),
+    ],
+)
+def test_each_value_of_a_switch_is_spelled_in_one_way(kind, values, sentence):
+    rule = "{tier: team, keys: {team_id: team_id}}"
+    cases = [f"{value!r}: {rule}" for value in values]
+    document = edited(DOCUMENT, f"Team: {rule}", f"\n{' ' * 16}".join(cases))
+    for other in (
+        "Source: {tier: source, keys: {source_id: source_id}}",
+        "World: {visible_to: everyone}",
+    ):
+        document = edited(document, other, "")
+    columns = ["news_id", "reach", "team_id", "source_id"]
+    types = {"all_news": dict.fromkeys(columns, "bigint") | {"reach": kind}}
+    macros = Macros(document, types=types)
+    if sentence is None:
+        assert f"base.reach = '{values[0]}'" in macros.secure_dataset("news")
+        return
+    with pytest.raises(Stopped, match=re.escape(sentence)):
+        macros.secure_dataset("news")
+
+
 # What is misspelt, how, and the name that is near it.
 MISSPELT = {
     "a part": ("datasets:", "dataset:", "datasets"),

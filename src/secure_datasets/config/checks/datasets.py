@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,7 +11,7 @@ from secure_datasets.config import plan, schema
 from secure_datasets.config.checks.draft import Draft
 from secure_datasets.config.checks.shapes import RIGHTS
 from secure_datasets.config.problems import Path
-from secure_datasets.sql import spelling
+from secure_datasets.sql import expressions, spelling
 
 
 class DatasetChecks:
@@ -175,17 +176,43 @@ class DatasetChecks:
         self.draft.check_columns(
             column, [switch["column"]], columns, "switch.column", entry
         )
+        spelled = self._spelling_of_values(column, switch["column"])
         carried = {}
         for value, rule in switch["cases"].items():
             case = (*path, "cases", value)
             with self.draft.apart():
-                if self._check_case(case, rule, columns):
+                is_of_tier = self._check_case(case, rule, columns)
+                if spelled and not re.fullmatch(spelled[0], value):
+                    self.draft.fail(case, spelled[1])
+                if is_of_tier:
                     tier = self.draft.values["tiers"][rule["tier"]]
                     carried[tuple(tier["carries"])] = value
         if len(carried) > 1:
             self.draft.fail(path, "the tiers of its cases differ in 'carries'", entry)
         if not any("tier" in rule for rule in switch["cases"].values()):
             self.draft.fail(path, "'switch.cases' has no case with a tier", entry)
+
+    def _spelling_of_values(self, path: Path, column: str) -> tuple[str, str] | None:
+        """Return the pattern of a switch's values, and the problem of another value.
+
+        Spark reads a value as the column's type, so that two spellings would be two
+        cases of one row. None for a text, or a column without a documented type.
+        """
+        kind = self.draft.types_of(str(path[1])).get(column, "string")
+        is_for = f"is for '{column}', a {kind}: write"
+        if kind == "string" or kind.startswith(("varchar", "char")):
+            return None
+        if kind in expressions.INTEGERS or re.fullmatch(
+            r"decimal(\(\d+(, *0)?\))?", kind
+        ):
+            return "0|-?[1-9][0-9]*", f"{is_for} a whole number, such as '1'"
+        if kind == "boolean":
+            return "true|false", f"{is_for} 'true' or 'false'"
+        self.draft.fail(
+            path,
+            f"'switch.column' is '{column}', a {kind}, whose values have several"
+            " spellings: let the model make a text of it",
+        )
 
     def _check_case(self, path: Path, rule: dict[str, Any], columns: list[str]) -> bool:
         """Check a case of a switch; return whether it has a tier."""
