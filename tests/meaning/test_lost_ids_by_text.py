@@ -14,6 +14,7 @@ FILE = ROOT / "tests/dbt/generic/keeps_most_ids.sql"
 BODY = re.compile(r"{% test .*?%}(.*){% endtest %}", re.S)
 GIVEN = "{% set model, column_name, table = 'now_staged', 'user_id', 'users' %}"
 LOADS = {"kind": "snapshots"}
+LOG = {"kind": "log", "deletes": True}
 LIVE, OFF, GONE = (True, False), (False, False), (False, True)
 
 
@@ -27,13 +28,16 @@ def is_lost(before: list, now: list, feed: dict | None = None) -> bool:
         feed_of=lambda table: feed,
         versions_to_compare=lambda model: versions,
     )
+    macros.adapter.raw_columns = lambda relation: ["is_deleted"]
     for name, rows in (("before_staged", before), ("now_staged", now)):
         connection.execute(
             f"create table {name} (user_id bigint, is_live boolean, is_deleted boolean,"
             " rejection_reason varchar)"
         )
-        for key, (is_live, is_deleted) in enumerate(rows):
-            row = [key, is_live, is_deleted]
+        for key, state in enumerate(rows):
+            if state is None:
+                continue
+            row = [key, *state]
             connection.execute(f"insert into {name} values (?, ?, ?, null)", row)
     (body,) = BODY.findall(FILE.read_text(encoding="utf-8"))
     text = macros.rendered(GIVEN + body)
@@ -51,6 +55,9 @@ def is_lost(before: list, now: list, feed: dict | None = None) -> bool:
         ([LIVE] * 10, [LIVE] * 6 + [GONE] * 4, LOADS, False),
         # What was gone before is lost no second time.
         ([LIVE] * 3 + [GONE] * 7, [LIVE] * 3 + [GONE] * 7, LOADS, False),
+        # Deletions of before make no loss smaller, and are lost by no shorter log.
+        ([LIVE] * 4 + [GONE] * 9, [LIVE] * 2 + [None] * 2 + [GONE] * 9, LOG, True),
+        ([LIVE] * 4 + [GONE] * 9, [LIVE] * 4, LOG, False),
         # All ids are there, and nobody is live.
         ([LIVE] * 10, [OFF] * 10, None, True),
         ([LIVE] * 10, [LIVE] + [OFF] * 9, None, False),

@@ -1,7 +1,8 @@
 {#
     A raw table has not lost most of its ids: fails where too many of those that passed this
     test last are no longer there, and where none of its rows is live any more. A row that a
-    delivery says is deleted is not lost; one that the next load of a whole table lacks may be.
+    delivery says is deleted is not lost, also if later versions no longer have it; one that the next load of a
+    whole table lacks may be.
     Compares versions, of which a run publishes a new one: the one that passed is kept until
     another one passes, however many runs lie between.
 
@@ -15,13 +16,15 @@
 {%- set feed = secure_datasets.feed_of(table) -%}
 {%- set deletes_by_loads = feed and feed.kind == 'snapshots' -%}
 {%- set versions = secure_datasets.versions_to_compare('stg_' ~ table) -%}
+{#- Versions of old releases have no such column. -#}
+{%- set tells_deleted = versions.accepted and feed and feed.deletes and 'is_deleted' in (adapter.raw_columns(versions.accepted) or {}) -%}
 with ids_before as (
 
     select
         {{ column_name }} as id,
         is_live
     from {{ versions.accepted or model }}
-    where rejection_reason is null {{- ' and is_live' if deletes_by_loads }}
+    where rejection_reason is null {{- ' and is_live' if deletes_by_loads else ' and not is_deleted' if tells_deleted }}
 
 ),
 

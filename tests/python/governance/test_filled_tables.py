@@ -509,6 +509,38 @@ def test_V7_no_decision_is_lost_behind_a_broken_line(
     assert not seed.exists()
 
 
+# A note is a column of the reviewer's own.
+@pytest.mark.parametrize("column", ["person", "through what", "note"])
+def test_V7_no_line_is_lost_behind_quotes_in_what_is_not_read(tmp_path, column):
+    read = [decisions.PEOPLE[each] for each in decisions.COLUMNS]
+    head = ["object", column, *read]
+    if column == "note":
+        head = ["object", *read, column, "more"]
+
+    def line(user: str, decision: str, said: str) -> str:
+        cells = {"object": "A", "object type": "Project", "object id": "1"}
+        cells |= {"user id": user, "decision": decision, column: said}
+        cells |= {"seen": f"v1-{'0' * 32}", "decided by": "praman", "decided on": DAY}
+        return ",".join(cells.get(name, "") for name in head)
+
+    table, lines = (
+        tmp_path / "t.csv",
+        [line("1", "keep", '"x'), line("2", "remove", 'x"')],
+    )
+    table.write_text("\n".join([",".join(head), *lines]))
+    with pytest.raises(decisions.DecisionError) as found:
+        decisions.decisions_in(table)
+    assert found.value.args == (
+        f"{table}, line 2: '{column}' goes over several lines; is there a quote without"
+        " its other end?",
+    )
+    # What a reviewer writes on several lines is no line of the table.
+    lines[0] = line("1", "keep", '"Asked him.\nHe left, and came back."')
+    table.write_text("\n".join([",".join(head), lines[0]]))
+    if column == "note":
+        assert [row["user_id"] for row in decisions.decisions_in(table)] == ["1"]
+
+
 def test_V7_an_id_has_one_spelling(tmp_path, capsys):
     header = ",".join(decisions.PEOPLE[column] for column in decisions.COLUMNS)
     rest = f"v1-{'0' * 32},{{}},praman,2026-07-01\n"
