@@ -105,7 +105,7 @@ def in_spark(dataset: str, user: int) -> dict[str, str]:
 
 def state_in(folder: Path) -> State:
     """Return the state that the benchmark's run has published."""
-    (path,) = folder.glob(f"**/{SCHEMA}*/{STATE}")
+    (path,) = folder.glob(f"**/{SCHEMA}_versions.db/{STATE}")
     return read_state(path, version("secure-datasets"))
 
 
@@ -133,10 +133,7 @@ def in_sail(folder: Path, datasets: Iterable[str], user: int) -> dict[str, Any]:
 
 def in_duckdb(folder: Path) -> Callable[[str, int], tuple[int, Callable[[], float]]]:
     """Return what counts a user's rows in DuckDB, and makes what reads them."""
-    (path,) = folder.glob(f"**/{SCHEMA}*/{STATE}")
-    engine = DuckDB(
-        relations_of(read_state(path, version("secure-datasets"))), threads=THREADS
-    )
+    engine = DuckDB(relations_of(state_in(folder)), threads=THREADS)
 
     def asking(dataset: str, user: int) -> tuple[int, Callable[[], float]]:
         query = secure(dataset, user)
