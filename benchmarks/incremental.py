@@ -1,17 +1,19 @@
-"""What a run would cost that reads again only the executions that are new.
+"""What staging would cost that reads again only the executions that are new.
 
     python benchmarks/incremental.py [NAME=NUMBER ...]
 
 Generates a world (the names are those of generate.Sizes), and delivers one execution in
-400 more: half of them new, half of them anew with a later time. Staging and the base of
-executions are written in turns
+400 more: half of them new, half of them anew with a later time. The staged executions
+are written in turns
 
 - whole, as a run does;
 - of the delivered ids alone, with all their deliveries: what versions would cost that
   share the files of the rows that stay;
-- of the delivered ids, and the other rows copied from the version before.
+- of the delivered ids, and the other rows copied from the version before, which must
+  give the rows of the first.
 
-The last must give the rows of the first.
+Then it counts the rows of the base that the delivery changes: executions are numbered
+within their test.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from functools import partial
 from bench import OWN_SEEDS, RAW_SCHEMA, sizes_of
 from generate import generate
 from measure import in_turns
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from workspace import FOLDER, SCHEMA, Workspace
 
 STAGED, BASE = "stg_test_executions", "vw_dataset_test_executions"
@@ -34,9 +36,8 @@ RAW = f"{RAW_SCHEMA}.test_executions"
 KEY = "test_execution_id"
 SHARE = 400
 LATER = "2027-01-01 02:00:00"
-# The base lies by its key.
-BY_KEY = "project_id"
-COMPILED = FOLDER / "target/local/compiled/secure_datasets/models"
+TEST = "test_id"
+COMPILED = FOLDER / f"target/local/compiled/secure_datasets/models/staging/{STAGED}.sql"
 COPIED = "the delivered ids, and the others copied"
 WAYS = ("whole", "the delivered ids", COPIED)
 
@@ -61,31 +62,21 @@ def deliver(spark: SparkSession, executions: int) -> None:
     )
 
 
-def written(rows: DataFrame, table: str, by_key: bool) -> None:
-    """Write rows into a table, in the order in which a base lies if told."""
-    if by_key:
-        rows = rows.repartition(BY_KEY).sortWithinPartitions(BY_KEY)
-    rows.write.mode("overwrite").format("parquet").saveAsTable(table)
-
-
-def ways(spark: SparkSession, name: str, text: str) -> dict[str, Callable[[], float]]:
-    """Return what writes a relation in each of the ways, staging before the base."""
+def ways(spark: SparkSession, text: str) -> dict[str, Callable[[], float]]:
+    """Return what writes the staged relation in each of the ways, by its query."""
     delivered = f"(select * from {RAW} where id in (select id from delivered))"
     others = (
-        f"select * from before_{name} where {KEY} not in"
+        f"select * from {SCHEMA}.{STAGED} where {KEY} not in"
         " (select cast(id as bigint) from delivered)"
     )
 
     def make(number: int) -> float:
         raw = delivered if number else RAW
-        query = re.sub(rf"\b{re.escape(RAW)}\b", raw, text)
-        staged = f"made_{STAGED}_{min(number, 1)}"
-        query = re.sub(rf"\b{SCHEMA}\.{STAGED}\b", staged, query)
         started = time.monotonic()
-        rows = spark.sql(query)
-        if number == WAYS.index(COPIED):
+        rows = spark.sql(re.sub(rf"\b{re.escape(RAW)}\b", raw, text))
+        if WAYS[number] == COPIED:
             rows = rows.unionByName(spark.sql(others))
-        written(rows, f"made_{name}_{number}", name == BASE)
+        rows.write.mode("overwrite").format("parquet").saveAsTable(f"made_{number}")
         return time.monotonic() - started
 
     return {way: partial(make, number) for number, way in enumerate(WAYS)}
@@ -99,23 +90,18 @@ def main() -> None:
     workspace.dbt("seed", *OWN_SEEDS, raw_schema=RAW_SCHEMA)
     generate(spark, RAW_SCHEMA, sizes)
     workspace.dbt("run", "--select", f"+{BASE}", raw_schema=RAW_SCHEMA)
-    texts = {
-        STAGED: (COMPILED / f"staging/{STAGED}.sql").read_text(),
-        BASE: (COMPILED / f"datasets/{BASE}.sql").read_text(),
-    }
-    for name in texts:
-        written(spark.table(f"{SCHEMA}.{name}"), f"before_{name}", name == BASE)
     deliver(spark, sizes.executions)
-    taken = {name: in_turns(ways(spark, name, text)) for name, text in texts.items()}
-    for name in texts:
-        whole, copied = (spark.table(f"made_{name}_{number}") for number in (0, 2))
-        if whole.count() != copied.count() or whole.exceptAll(copied).count():
-            sys.exit(f"{name}: the rows differ")
+    seconds = in_turns(ways(spark, COMPILED.read_text()))
+    whole, copied = spark.table("made_0"), spark.table("made_2")
+    if whole.count() != copied.count() or whole.exceptAll(copied).count():
+        sys.exit("the rows differ")
     print(f"{sizes.executions:,} executions, {sizes.executions // SHARE:,} delivered")
-    for name, seconds in taken.items():
-        for way, each in seconds.items():
-            ratio = each / seconds[WAYS[0]]
-            print(f"| {name} | {way} | {each:.1f} s | {ratio:.2f}x |", flush=True)
+    for way, taken in seconds.items():
+        print(f"| {way} | {taken:.1f} s | {taken / seconds[WAYS[0]]:.2f}x |")
+    (changed,) = spark.sql(
+        f"select count_if({TEST} in (select {TEST} from made_1)) / count(*) from made_0"
+    ).first()
+    print(f"{changed:.0%} of the base's rows are of a test with a delivered execution")
     shutil.rmtree(FOLDER / "spark")
 
 
