@@ -9,7 +9,8 @@ Prints tables; writes them, JSON and a plot into target/benchmark/results, the J
 after each part.
 
 The secure datasets are always measured; `PARTS="growth postgres"` in the environment
-leaves out all other comparisons than these, and `PARTS=` all.
+leaves out all other comparisons than these, and `PARTS=` all. At the end it names the
+ratios that differ from those kept in ratios.json; `KEEP=1` keeps those of this run.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import time
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
+import alternatives
 import duckdb_resolution
 import plain_views
 import postgres
@@ -52,7 +54,10 @@ from workspace import FOLDER, GROWN_SCHEMA, SCHEMA, Workspace
 
 # The parts that may be left out, in the order of measuring. Plain views come last: of
 # one, the driver plans more than of all else together.
-PARTS = ("resolution", "unfiltered", "growth", "postgres", "plain_views")
+PARTS = (
+    *("resolution", "unfiltered", "growth", "alternatives", "postgres"),
+    "plain_views",
+)
 RESOLVED = (
     "int_user_group_ancestors",
     "int_user_group_memberships",
@@ -70,6 +75,8 @@ OWN_SEEDS = (
     *("secure_datasets.repository", "tarn_valley_bank.repository"),
     "tarn_valley_bank.star",
 )
+# The ratios of the run whose figures were kept.
+LAST = Path(__file__).with_name("ratios.json")
 ONLY_WRITTEN = "only_written"
 RAW_SCHEMA = "repository_benchmark"
 RAW_GROWN_SCHEMA = "repository_grown"
@@ -259,6 +266,30 @@ def in_postgres(spark: SparkSession, users: list[Rights]) -> list[dict]:
     return measured
 
 
+def beside_alternatives(spark: SparkSession, typical: Rights) -> dict[str, Measured]:
+    """The typical user's rows by other ways over the same files, in one turn each."""
+    duckdb, measured = alternatives.in_duckdb(FOLDER), {}
+    in_sail = alternatives.in_sail(FOLDER, TIERS, typical.user_id)
+    for dataset in TIERS:
+        queries = {"by_hand": by_hand(dataset, typical)}
+        queries |= alternatives.in_spark(dataset, typical.user_id)
+        found = {name: spark.sql(query).count() for name, query in queries.items()}
+        found["duckdb"], in_duckdb = duckdb(dataset, typical.user_id)
+        sail = in_sail.get(dataset, {})
+        if "rows" in sail:
+            found["sail"] = sail["rows"]
+        elif sail:
+            report.say(f"Sail: {dataset}: {sail['error'].splitlines()[0]}")
+        if len({*found.values()}) != 1:
+            sys.exit(f"{dataset}, the typical user: the rows differ: {found}")
+        works = {name: reading(spark, query) for name, query in queries.items()}
+        measured[dataset] = in_turns(works | {"duckdb": in_duckdb})
+        if "rows" in sail:
+            measured[dataset]["sail"] = sail["seconds"]
+        report.say_alternatives(dataset, measured[dataset])
+    return measured
+
+
 def memory_of_the_driver(spark: SparkSession) -> dict[str, int]:
     """The heap allowed to the driver, and the most that it and dbt's Python resided in.
 
@@ -348,6 +379,7 @@ def main() -> None:
         "resolution": lambda: resolution(workspace),
         "unfiltered": lambda: unfiltered(spark, sizes.users, rows),
         "growth": lambda: growth(workspace, sizes, users[0]),
+        "alternatives": lambda: beside_alternatives(workspace.reader(), users[0]),
         "postgres": lambda: in_postgres(spark, users),
         "plain_views": lambda: through_plain_views(spark, users[0]),
     }
@@ -355,6 +387,7 @@ def main() -> None:
         results[part] = measures[part]()
         report.save(results, FOLDER / "results")
     report.tell(results, FOLDER / "results")
+    report.hold(results, LAST, keep=os.environ.get("KEEP") == "1")
     shutil.rmtree(FOLDER / "spark")
 
 

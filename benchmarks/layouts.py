@@ -20,6 +20,7 @@ USERS = 50_000
 BUCKETS = 8
 # By the hashed key: a user's few keys then lie in few folders.
 PARTITIONS = 64
+FOLDER_OF_USER = f"pmod(hash(user_id), {PARTITIONS})"
 # How many keys the users asked for have.
 KEYS = (4, 40)
 BASE = f"""
@@ -81,6 +82,10 @@ TABLES = {
         f" select *, pmod(hash(meta_data_source_id), {PARTITIONS}) as part"
         " from ({access}) cluster by user_id"
     ),
+    "access_by_user_folder": (
+        f"using parquet partitioned by (part) as select *, {FOLDER_OF_USER} as part"
+        " from ({access}) distribute by part sort by part, user_id"
+    ),
     "access_of_more": "using parquet as {access_of_more} cluster by user_id",
     "roles": f"using parquet as {ROLES} cluster by user_id",
     "role_names": (
@@ -99,6 +104,8 @@ MORE_BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "256m"}
 NOT_ESTIMATED = {"spark.sql.cbo.enabled": "false"}
 # Whether a user holds a role, by the roles stored.
 HOLDS = "array_contains(role_names, '{}')"
+# Stands for the user's id.
+USER = "<user>"
 Layouts = dict[str, tuple[str, dict[str, str]]]
 
 
@@ -170,6 +177,45 @@ OF_MORE_USERS: Layouts = {
         NOT_ESTIMATED | MORE_BROADCAST,
     ),
 }
+# What a reader's function may ask, since it knows the user when it is planned.
+ONE_USERS_KEYS = "select meta_data_source_id from {} where user_id = {}"
+
+
+def of_one_user(condition: str, access: str = "access") -> str:
+    """Return the rows for which a condition holds, by the keys of `USER`."""
+    keys = ONE_USERS_KEYS.format(access, USER)
+    return (
+        f"select *, {USER} as user_id, 'Group' as access_type from base"
+        f" where {condition.format(keys=keys)}"
+    )
+
+
+BY_ARGUMENT: Layouts = {
+    "keys as a list in a subquery": (
+        of_one_user(
+            "array_contains((select collect_list(meta_data_source_id) from ({keys})),"
+            " data_source_id)"
+        ),
+        {},
+    ),
+    "the same, between the least and greatest": (
+        of_one_user(
+            "data_source_id between (select min(meta_data_source_id) from ({keys}))"
+            " and (select max(meta_data_source_id) from ({keys}))"
+            " and data_source_id in ({keys})"
+        ),
+        {},
+    ),
+    "keys by a subquery": (of_one_user("data_source_id in ({keys})"), {}),
+    "access in folders by user": (
+        of_one_user(
+            "data_source_id in ({keys}"
+            f" and part = {FOLDER_OF_USER.replace('user_id', f'{USER}L')})",
+            "access_by_user_folder",
+        ),
+        {},
+    ),
+}
 UNDER_POLICIES: Layouts = {
     "roles gathered by the query": (
         under_policies(
@@ -218,7 +264,7 @@ def weigh(
 ) -> None:
     """Ask one user's query in each layout, and print the ratios."""
     asked = {
-        name: f"select * from ({query}) where user_id = {user}"
+        name: f"select * from ({query}) where user_id = {user}".replace(USER, str(user))
         for name, (query, _) in layouts.items()
     }
     counts = {name: spark.sql(query).count() for name, query in asked.items()}
@@ -253,6 +299,7 @@ def main() -> None:
         keys = ", ".join(str(key) for (key,) in held)
         by_hand = f"select * from base where data_source_id in ({keys})"
         weigh(spark, kind, by_hand, BY_TIER, user)
+        weigh(spark, kind, by_hand, BY_ARGUMENT, user)
         weigh(spark, kind, by_hand, OF_MORE_USERS, user)
         weigh(spark, kind, by_hand, UNDER_POLICIES, user)
         events = (

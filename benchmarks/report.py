@@ -13,6 +13,8 @@ from matplotlib import pyplot
 from queries import DATASETS
 
 TIERS = list(dict.fromkeys(DATASETS.values()))
+# How many times a ratio must be the last one, or the reverse, to be told.
+MOVED = 1.5
 USERS = ["typical", "many rights", "admin", "none"]
 
 
@@ -58,11 +60,20 @@ def say_postgres(measured: dict) -> None:
     )
 
 
+def say_alternatives(dataset: str, seconds: dict[str, float]) -> None:
+    """One line on a query answered by other ways."""
+    hand = seconds["by_hand"]
+    ways = (f"{name} {taken / hand:.2f}x" for name, taken in seconds.items())
+    say(f"alternatives: {dataset:16} {'  '.join(ways)}")
+
+
 def tables(results: dict) -> str:
     """Return the tables of what was measured, as Markdown."""
     parts = [_readers(results)]
     if "growth" in results:
         parts.append(_typical_user(results))
+    if "alternatives" in results:
+        parts.append(_alternatives(results))
     parts.append(_figures(results))
     return "\n\n".join("\n".join(lines) for lines in parts)
 
@@ -100,6 +111,27 @@ def _typical_user(results: dict) -> list[str]:
     return lines
 
 
+def _alternatives(results: dict) -> list[str]:
+    """Each way relative to the filter by hand in Spark, PostgreSQL's rows included."""
+    in_postgres = {
+        r["dataset"]: r["seconds"]["row_security"]
+        for r in results.get("postgres", ())
+        if r["user"] == "typical"
+    }
+    lines = [
+        "| typical user | by hand | secure | a filter in the query | a view by hand"
+        " | DuckDB | Sail | PostgreSQL |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for dataset, seconds in results["alternatives"].items():
+        hand = seconds["by_hand"]
+        ways = [seconds[way] for way in ("secure", "filtered", "view_by_hand")]
+        ways += [seconds["duckdb"], seconds.get("sail"), in_postgres.get(dataset)]
+        told = (f"{taken / hand:.2f}x" if taken else "" for taken in ways)
+        lines.append(f"| {dataset} | {hand:.3f} s | {' | '.join(told)} |")
+    return lines
+
+
 def _figures(results: dict) -> list[str]:
     taken = results["seconds"]
     lines = [
@@ -130,6 +162,47 @@ def _figures(results: dict) -> list[str]:
         f"| the driver's JVM, peak resident | {memory['jvm_peak'] / 2**30:.1f} GiB |",
     ]
     return lines
+
+
+def ratios(results: dict) -> dict[str, float]:
+    """Return what may be compared with another run: no seconds, but what they make."""
+    found = {f"{r['user']}, {r['dataset']}": overhead(r) for r in results["readers"]}
+    found |= {
+        f"ten times the users, {name}": seconds["grown"] / seconds["as_it_was"]
+        for name, seconds in results.get("growth", {}).get("seconds", {}).items()
+    }
+    found |= {
+        f"DuckDB, {name}": seconds["duckdb"] / seconds["by_hand"]
+        for name, seconds in results.get("alternatives", {}).items()
+    }
+    if resolved := results.get("resolution"):
+        taken = resolved["seconds"]
+        found["resolving, of writing"] = taken["resolve"] / taken["only_write"]
+    return {name: round(ratio, 2) for name, ratio in found.items()}
+
+
+def hold(results: dict, path: Path, keep: bool) -> None:
+    """Print which ratios differ from the last that were kept, or keep these.
+
+    Those of other sizes are not compared. What differs by less than MOVED is noise.
+    """
+    now = {"sizes": results["sizes"], "ratios": ratios(results)}
+    if keep:
+        path.write_text(json.dumps(now, indent=1) + "\n")
+        return
+    last = json.loads(path.read_text())
+    if last["sizes"] != now["sizes"]:
+        say(f"\nThe ratios in {path.name} are of other sizes: not compared")
+        return
+    moved = {
+        name: (before, now["ratios"][name])
+        for name, before in last["ratios"].items()
+        if name in now["ratios"]
+        and not 1 / MOVED < now["ratios"][name] / before < MOVED
+    }
+    say(f"\nOf {len(last['ratios'])} ratios, {len(moved)} differ from the last kept")
+    for name, (before, after) in moved.items():
+        say(f"{name:32} {before:5.2f}x, now {after:5.2f}x")
 
 
 def save(results: dict, folder: Path) -> None:
