@@ -58,7 +58,7 @@ known_groups as (
 
 ),
 
--- The groups that bear a role, and the groups below.
+-- The live groups that bear a role, and the groups below: others are no ancestors.
 ways as (
 
     select distinct
@@ -67,7 +67,7 @@ ways as (
         ancestors.user_group_id
     from named
     inner join known_groups as bearers
-        on {{ secure_datasets._bears_role('bearers') }} and bearers.is_live
+        on {{ secure_datasets._bears_role('bearers') }}
     inner join {{ ref('int_user_group_ancestors') }} as ancestors
         on bearers.user_group_id = ancestors.ancestor_user_group_id
 

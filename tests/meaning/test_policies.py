@@ -230,6 +230,16 @@ def test_S8_a_law_names_who_is_not_live_and_gets_an_answer_by_a_key(star):
     assert star.rows(macros.rendered(text)) == [("totals", "X", 2)]
 
 
+def test_S22_a_relation_of_the_star_with_a_key_twice_is_named(star):
+    """The other laws join it as the query does, and so count its rows twice too."""
+    units = [(10, "X"), (10, "Y"), (20, "X"), (None, "Y"), (None, "X")]
+    star.table("teams", "team_id bigint, unit string", units)
+    law = "assert_joined_relations_have_their_keys_once"
+    text = (ROOT / f"tests/dbt/{law}.sql").read_text()
+    rows = star.rows(star.macros(of_a_star([])).rendered(text))
+    assert rows == [("runs", "teams", "10", 2)]
+
+
 def test_Z5_the_predicates_of_a_query_are_true_of_nothing_for_who_is_not_live(star):
     macros = star.macros(of_a_star([]))
     parsed = macros.secure_datasets_config()

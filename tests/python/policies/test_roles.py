@@ -265,8 +265,11 @@ def test_R14_without_policies_there_is_nothing_to_say(world):
 def test_a_mask_by_role_over_sound_groups_is_in_no_doubt(world):
     # Not live is what says so, and what says nothing: a flag that is blank.
     off = [group(4, "Off", is_live=False), group(5, "Below A", 1, is_live=False)]
-    members = [member(1, 1), member(2, 1, is_live=False)]
-    assert in_doubt(world([*SOUND, *off], members), BY_ROLE) == []
+    # Links of theirs to nothing, and links between them and live groups.
+    off += [group(6, "Lost", 99, is_live=False), group(7, "A", 3, is_live=False)]
+    below = group(8, "A", 4)
+    members = [member(1, 1), member(2, 1, is_live=False), member(3, 99, is_live=False)]
+    assert in_doubt(world([*SOUND, *off, below], members), BY_ROLE) == []
 
 
 UNREADABLE = f"is rejected: {GARBLED}"
