@@ -567,6 +567,12 @@ begun as (
 
 ),
 
+{{ secure_datasets._ended_steps() }}
+{%- endmacro %}
+
+
+{# The steps with each period and the next one of its id, and with the deletions by which periods ended. #}
+{% macro _ended_steps() -%}
 numbered as (
 
     select

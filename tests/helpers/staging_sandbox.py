@@ -73,6 +73,7 @@ def as_here(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Anonymous) and node.name.lower() == "to_csv":
         (value,) = node.expressions[0].expressions
         value = value.expression if isinstance(value, exp.PropertyEQ) else value
+        value = value.transform(as_here, copy=False)
         return exp.Anonymous(this="utc_text", expressions=[value])
     return node
 
