@@ -80,14 +80,19 @@ class Battery:
             clock=case.moment,
         )
 
-    def broken_laws(self, names: Iterable[str]) -> dict[tuple[int, str], list]:
-        """Return what data tests find of the views that `found` has made."""
+    def broken_laws(
+        self, names: Iterable[str], seeds: Iterable[int] | None = None
+    ) -> dict[tuple[int, str], list]:
+        """Return what data tests find of the views that `found` has made.
+
+        seeds  the cases to look at: all unless they are given
+        """
         texts = {name: (ROOT / f"tests/dbt/{name}.sql").read_text() for name in names}
-        asked = {
-            (seed, name): self.sandbox.answer(self.macros(seed).rendered(text))
-            for seed in self.cases
-            for name, text in texts.items()
-        }
+        asked = {}
+        for seed in self.cases if seeds is None else seeds:
+            macros = self.macros(seed)
+            for name, text in texts.items():
+                asked[seed, name] = self.sandbox.answer(macros.rendered(text))
         return {key: rows for key, rows in asked.items() if rows}
 
     def differences(self) -> dict[tuple[int, str], tuple]:

@@ -50,11 +50,11 @@ def test_the_laws_of_the_rules_notice_rows_and_values_that_random_rules_hide():
             battery.sandbox.view(
                 view, f"select {columns}, user_id from {base} cross join {users}"
             )
-            found |= {name for _, name in battery.broken_laws(LAWS)}
+            found |= {name for _, name in battery.broken_laws(LAWS, [seed])}
             battery.sandbox.view(
                 view, f"select {columns}, 1 as user_id from {base} where false"
             )
-            found |= {name for _, name in battery.broken_laws(LAWS)}
+            found |= {name for _, name in battery.broken_laws(LAWS, [seed])}
     assert found == LAWS
 
 
