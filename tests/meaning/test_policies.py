@@ -1,6 +1,6 @@
 """Random policies over random rows show what the oracle of the policies says.
 
-`WORLDS` in the environment says how many cases: 200 unless it is given.
+`WORLDS` in the environment says how many cases: 80 unless it is given.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LAWS = {
     "assert_rows_that_meet_every_rule_are_visible",
     "assert_masks_are_put_on_and_change_nothing_else",
 }
-CASES = int(os.environ.get("WORLDS", "200"))
+CASES = int(os.environ.get("WORLDS", "80"))
 IN_A_BATTERY = 20
 
 
