@@ -91,7 +91,6 @@ test-all: test test-nightly test-deployments test-lakehouse test-browser mutants
 
 test-nightly: setup ## Run the tests that are dear, and whose rules are rarely wrong
 	$(BIN)/python -m pytest $(IN_TWO) -m nightly
-	WORLDS=200 $(BIN)/python -m pytest $(IN_TWO) tests/meaning
 
 test-deployments: setup test-examples $(OTHER_SPARKS) ## Run the tests that start servers, and kill runs
 	$(BIN)/python -m pytest -m deployment --ignore-glob '*/test_example*.py'

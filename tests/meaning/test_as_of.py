@@ -1,6 +1,6 @@
 """A past state is what the deliveries until then make, whatever they are.
 
-`WORLDS` in the environment says how many random worlds: 40 unless it is given.
+`WORLDS` in the environment says how many random worlds: 60 unless it is given.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from random_worlds import random_world
 from sample_history import ACCESS_VIEWS, MOMENTS, expected_access, sample
 from worlds import batch, moments_of
 
-WORLDS = int(os.environ.get("WORLDS", "40"))
+WORLDS = int(os.environ.get("WORLDS", "60"))
 IN_A_BATCH = 20
 # Other worlds than those that are compared as they are now.
 FIRST_SEED = 500

@@ -1,7 +1,7 @@
 """Whatever raw rows are delivered, each published relation is what the contract says.
 
 The whole compiled project runs in the quick engine, from raw rows to secure datasets.
-`WORLDS` in the environment says how many random worlds: 80 unless it is given.
+`WORLDS` in the environment says how many random worlds: 200 unless it is given.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from projects import ROOT
 from quick import LAYER, QuickProject, differences
 from worlds import batch
 
-WORLDS = int(os.environ.get("WORLDS", "80"))
+WORLDS = int(os.environ.get("WORLDS", "200"))
 # Planning is most of the work, and the same for many worlds as for few.
 IN_A_BATCH = 20
 NOT_STAGED = ("id", "is_active", "sf_date_created")

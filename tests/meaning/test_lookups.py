@@ -1,6 +1,6 @@
 """What is looked up of random worlds is what the contract says of their raw rows.
 
-A fiftieth of `WORLDS` in the environment, or of 80, is the number of random worlds.
+A fiftieth of `WORLDS` in the environment, or of 200, is the number of random worlds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from secure_datasets.engines.published import read_state, relations_of
 from secure_datasets.questions.lookups import Answer, Lookups
 from secure_datasets.questions.macros import Package
 
-SEEDS = range(int(os.environ.get("WORLDS", "80")) // 50 or 1)
+SEEDS = range(int(os.environ.get("WORLDS", "200")) // 50 or 1)
 
 
 @pytest.fixture

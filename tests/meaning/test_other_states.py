@@ -1,6 +1,6 @@
 """Another state, worked out for a question, is what the contract says of its raw rows.
 
-A fiftieth of `WORLDS` in the environment, or of 80, is the number of random worlds.
+A fiftieth of `WORLDS` in the environment, or of 200, is the number of random worlds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from secure_datasets.questions.resolution import resolved
 from secure_datasets.questions.timeline import quick
 from secure_datasets.questions.timeline.quick import QuickTimelines
 
-SEEDS = range(int(os.environ.get("WORLDS", "80")) // 50 or 1)
+SEEDS = range(int(os.environ.get("WORLDS", "200")) // 50 or 1)
 OTHER, NOW = "another_state", "present_state"
 ACCESS = (
     "vw_secure_user_project_access",

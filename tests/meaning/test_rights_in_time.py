@@ -1,6 +1,6 @@
 """Rights that begin and end: whoever reads sees what holds at that moment, and no run.
 
-`WORLDS` in the environment says how many random worlds: 80 unless it is given.
+`WORLDS` in the environment says how many random worlds: 200 unless it is given.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from secure_datasets.questions.edits import Edits
 from secure_datasets.questions.lookups import Lookups
 from secure_datasets.questions.resolution import resolved
 
-WORLDS = int(os.environ.get("WORLDS", "80"))
+WORLDS = int(os.environ.get("WORLDS", "200"))
 IN_A_BATCH = 20
 FIRST_SEED = 2500
 # The moments at which one world is read: nothing but the clock moves.
