@@ -17,7 +17,6 @@ from bad_rows import bad_world
 from comparison import COMPARED, END, comparable_value
 from compiled import kept_models, kept_tests, laid_out
 from config_mistakes import DOCUMENT
-from lanes import nightly_but
 from pipeline import SESSIONS, Pipeline, comparable_rows, of_the_world, session_settings
 from policy_battery import Battery
 from policy_sandbox import Sandbox, SparkSandbox
@@ -101,8 +100,7 @@ def out_of_time(quick: DuckDB) -> list[dict]:
     return quick.ask(f"select * from {name} where is_live_in_its_time and not is_live")
 
 
-# The stricter session, in which rights have limits too, stays in each run.
-@pytest.mark.parametrize(("zone", "ansi"), nightly_but(SESSIONS[1:], SESSIONS))
+@pytest.mark.parametrize(("zone", "ansi"), SESSIONS)
 def test_every_model_has_the_same_rows(spark, world, zone, ansi):
     """In the other session rights begin and end, as their feeds declare."""
     has_limits = (zone, ansi) == SESSIONS[1]

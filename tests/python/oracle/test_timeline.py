@@ -298,7 +298,6 @@ def test_F8_access_that_ends_by_a_deletion_is_told_so(spark, dbt, parsed):
     assert told == list(zip(nights, changes, deleted, strict=True))
 
 
-@pytest.mark.nightly
 @pytest.mark.spark
 def test_nothing_is_told_before_the_past_of_all_tables_is_known(spark, parts):
     nights = [FIRST_NIGHT + timedelta(days=each) for each in range(4)]
