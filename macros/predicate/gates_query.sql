@@ -137,7 +137,7 @@ inner join ({{ users }}) as users
 {% macro _row_is_public(dataset, is_query, is_layered) -%}
 {%- set everyone = [] -%}
 {%- if is_query or is_layered -%}
-    {%- do everyone.append('true' if is_query else 'base.is_public') -%}
+    {%- do everyone.append('true' if is_query else 'base.asked_is_public') -%}
 {%- else -%}
     {%- for case in secure_datasets.tier_rules(dataset) if case.is_for_everyone -%}
         {%- do everyone.append('coalesce(' ~ case.applies ~ ', false)') -%}

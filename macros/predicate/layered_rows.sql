@@ -5,7 +5,7 @@
     config      the document of secure_datasets_config()
     users       a query with `user_id`: each of them gets the rows for everyone, which without it
                 have no user
-    are_marked  whether the last column is `is_public`: whether a row is for everyone
+    are_marked  whether the last column is `asked_is_public`: whether a row is for everyone
 #}
 {% macro layered_rows(dataset, config, users=none, are_marked=false) -%}
 {%- set has_both = users and secure_datasets.has_public_rows(secure_datasets.parent_dataset(dataset), config) -%}
@@ -20,7 +20,7 @@ select
     base.{{ column }}
     {%- endfor %}
     {%- if are_marked -%},
-    {{ 'false' if loop.first else 'true' }} as is_public
+    {{ 'false' if loop.first else 'true' }} as asked_is_public
     {%- endif %}
 from {{ ref(dataset.base) }} as base
 {%- if not loop.first %}

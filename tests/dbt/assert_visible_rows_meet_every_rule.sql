@@ -15,6 +15,9 @@ from (
         {%- for column in config.datasets[ruling].columns %}
         {{ 'secure' if column in dataset.unique_key else 'base' }}.{{ column }},
         {%- endfor %}
+        {%- for column in secure_datasets.tier_columns(dataset, config) if secure_datasets.parent_dataset(dataset) %}
+        base.{{ column }},
+        {%- endfor %}
         secure.user_id,
         {{ 'base.user_id is not null' if is_over_another else 'true' }} as passes_the_tier
     from {{ ref('vw_secure_dataset_' ~ name) }} as secure

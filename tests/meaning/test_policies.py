@@ -273,6 +273,54 @@ def test_W1_the_rows_of_a_dataset_over_another_are_judged_for_each_user_once(sta
         ]
 
 
+def test_R15_laws_know_what_the_tier_carries_of_a_dataset_over_another(star):
+    document = json.loads(of_a_star([]))
+    document["tiers"]["team"]["carries"] = ["kind"]
+    document["policies"] = [
+        {"role": "A", "resource": "notes", "condition": "kind = 'User'"},
+        {
+            "role": "*",
+            "resource": "notes.reach",
+            "mask": "'-'",
+            "condition": "kind < 'X'",
+        },
+    ]
+    config = json.dumps(document)
+    star.table("all_news", "news_id bigint, reach string", [(1, "Team"), (2, "Team")])
+    keys = [(1, 1, "User"), (2, 1, "Group")]
+    star.table("access", "team_id bigint, user_id bigint, kind string", keys)
+    star.secure(config, "news")
+    view = star.secure(config, "notes")
+    assert star.rows(f"select * from {view}") == [(1, "-", 1, "User")]
+    macros = star.macros(config)
+    laws = {law: (ROOT / f"tests/dbt/{law}.sql").read_text() for law in LAWS}
+    assert [star.rows(macros.rendered(text)) for text in laws.values()] == [[]] * 3
+    star.view(view, f"select * from {view_name('vw_secure_dataset_news')}")
+    found = star.rows(macros.rendered(laws["assert_visible_rows_meet_every_rule"]))
+    assert found == [("notes", "2", 1)]
+
+
+def test_W1_a_column_of_a_dataset_over_another_is_not_taken_for_what_is_for_everyone(
+    star,
+):
+    document = json.loads(of_a_star([]))
+    for name in ("news", "notes"):
+        document["datasets"][name]["columns"].append("is_public")
+    star.table(
+        "all_news",
+        "news_id bigint, reach string, is_public boolean",
+        [(7, "World", False), (8, "Team", True)],
+    )
+    star.table("access", "team_id bigint, user_id bigint", [(8, 1)])
+    star.secure(json.dumps(document), "news")
+    macros = star.macros(json.dumps(document))
+    query = macros.gates_query(
+        "notes", macros.secure_datasets_config(), "select 1 as user_id, true as is_live"
+    )
+    found = star.rows(f"select news_id, is_public from ({query})")
+    assert found == [(7, True), (8, False)]
+
+
 def test_M14_who_counts_the_rules_of_a_dataset_over_another(star):
     policies = [
         {"role": "A", "resource": "notes", "condition": "news_id < 9"},
