@@ -1,6 +1,6 @@
 """Why, why not, what is missing and what it hangs on, over what the product built.
 
-`WORLDS` in the environment says how many random worlds: 20 unless it is given.
+`WORLDS` in the environment says how many random worlds: 60 unless it is given.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from worlds import apart, together
 
 from secure_datasets.questions import answers, missing, notes
 
-WORLDS = int(os.environ.get("WORLDS", "20"))
+WORLDS = int(os.environ.get("WORLDS", "60"))
 IN_A_BATCH = 20
 # The whole answer about what is closed takes two seconds.
 A_CLOSED_ONE_IN = 5
