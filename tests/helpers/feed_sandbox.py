@@ -38,13 +38,11 @@ class FeedSandbox:
         self.connection.execute(
             f"create table {ROLES} (object_type varchar, role_name varchar)"
         )
-        self.connection.executemany(
-            f"insert into {ROLES} values (?, ?)",
-            [
-                (kind, role)
-                for kind, named in ROLE_PERMISSIONS.items()
-                for role in named
-            ],
+        roles = [(kind, r) for kind, named in ROLE_PERMISSIONS.items() for r in named]
+        lists = [[*column] for column in zip(*roles, strict=True)]
+        self.connection.execute(
+            f"insert into {ROLES} select unnest(?::varchar[]), unnest(?::varchar[])",
+            lists,
         )
         self.declare(feeds, **variables)
         self.macros = self._macros()

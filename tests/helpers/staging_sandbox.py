@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import count
 from typing import Any
+from weakref import finalize
 
 import duckdb
 import sqlglot
@@ -17,6 +19,7 @@ from rendering import ROOT
 from sqlglot import exp
 
 WITH_NULLS = re.compile(r",\s*map\('ignoreNullFields', 'false'\)")
+NUMBERS = count()
 UTC_TEXT = "strftime(a::timestamptz at time zone 'UTC', '%Y-%m-%d %H:%M:%S.%f')"
 FUNCTIONS = (
     f"utc_text(a) as {UTC_TEXT}",
@@ -78,10 +81,31 @@ def as_here(node: exp.Expression) -> exp.Expression:
     return node
 
 
+@cache
+def _process() -> duckdb.DuckDBPyConnection:
+    """Return the one connection of this process."""
+    return duckdb.connect(config={"threads": 1})
+
+
+def _detach(name: str) -> None:
+    """Free a database that nobody holds any longer."""
+    _process().execute(f"detach {name}")
+
+
+def own_database() -> duckdb.DuckDBPyConnection:
+    """Return a connection to a database of its own, in UTC."""
+    connection = _process().cursor()
+    # A new connection takes sixty times as long.
+    name = f"database_{next(NUMBERS)}"
+    connection.execute(f"attach ':memory:' as {name}; use {name}")
+    connection.execute("set timezone = 'UTC'")
+    finalize(connection, _detach, name)
+    return connection
+
+
 def connected() -> duckdb.DuckDBPyConnection:
     """Return a connection that has the functions of Spark's that staging calls."""
-    connection = duckdb.connect()
-    connection.execute("set timezone = 'UTC'")
+    connection = own_database()
     characters = WHITE_SPACE.strip("'").encode("ascii").decode("unicode_escape")
     connection.execute("set variable white_space = ?", [characters])
     for function in FUNCTIONS:

@@ -11,12 +11,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from functools import cache, lru_cache
-from itertools import count
 from pathlib import Path
 from typing import Any
-from weakref import finalize
 
-import duckdb
 import sqlglot
 from dbt.clients.yaml_helper import safe_load
 from oracle.contract import (
@@ -38,7 +35,7 @@ from oracle.contract import (
 from oracle.paths import PATH_COLUMNS, access_paths
 from own_config import PRODUCTS, document_of
 from rendering import ROOT, Macros
-from staging_sandbox import FUNCTIONS, WHITE_SPACE, in_duckdb
+from staging_sandbox import FUNCTIONS, WHITE_SPACE, in_duckdb, own_database
 
 from secure_datasets.engines.duckdb import as_json
 from secure_datasets.questions.facts.built import Built
@@ -81,29 +78,11 @@ def translated(query: str) -> str:
     return sqlglot.transpile(query, read="spark", write="duckdb")[0]
 
 
-@cache
-def _process() -> duckdb.DuckDBPyConnection:
-    """Return the one connection of this process."""
-    return duckdb.connect(config={"threads": 1})
-
-
-def _detach(name: str) -> None:
-    """Free a database that nobody holds any longer."""
-    _process().execute(f"detach {name}")
-
-
 class Database:
     """Tables in DuckDB, asked in Spark's SQL."""
 
-    numbers = count()
-
     def __init__(self) -> None:
-        self.connection = _process().cursor()
-        # A new connection takes sixty times as long.
-        name = f"database_{next(self.numbers)}"
-        self.connection.execute(f"attach ':memory:' as {name}; use {name}")
-        self.connection.execute("set timezone = 'UTC'")
-        finalize(self, _detach, name)
+        self.connection = own_database()
         self.queries: list[str] = []
 
     def table(
