@@ -21,7 +21,7 @@ inner join (
     on
         secure.user_id = expected.user_id
         {%- for column in dataset.unique_key %}
-        and secure.{{ column }} = expected.{{ column }}
+        and secure.{{ column }} <=> expected.{{ column }}
         {%- endfor %}
 where
     {%- for column in dataset.columns %}

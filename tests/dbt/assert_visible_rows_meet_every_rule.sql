@@ -32,7 +32,7 @@ from (
         on
         {%- endif %}
         {%- for column in dataset.unique_key %}
-            {{ 'and ' if not loop.first }}secure.{{ column }} = base.{{ column }}
+            {{ 'and ' if not loop.first }}secure.{{ column }} <=> base.{{ column }}
         {%- endfor %}
 ) as {{ ruling }}
 where

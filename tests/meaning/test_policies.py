@@ -321,6 +321,31 @@ def test_W1_a_column_of_a_dataset_over_another_is_not_taken_for_what_is_for_ever
     assert found == [(7, True), (8, False)]
 
 
+def test_W1_the_laws_tell_rows_with_a_null_key_apart(star):
+    policies = [
+        {"role": "A", "resource": "sums", "condition": "total > 0"},
+        {"role": "*", "resource": "sums.total", "mask": "total + 1"},
+    ]
+    document = json.loads(of_related(policies))
+    base = "vw_secure_dataset_totals"
+    document["datasets"]["sums"] = {
+        "base": base,
+        "columns": ["unit", "total"],
+        "unique_key": ["unit"],
+    }
+    config = json.dumps(document)
+    star.secure(config, "news")
+    totals = star.secure(config, "totals")
+    # A run without a team has no unit.
+    assert star.rows(f"select unit, total from {totals}") == [("X", 1), (None, 2)]
+    view, macros = star.secure(config, "sums"), star.macros(config)
+    laws = {law: (ROOT / f"tests/dbt/{law}.sql").read_text() for law in LAWS}
+    assert [star.rows(macros.rendered(text)) for text in laws.values()] == [[]] * 3
+    star.view(view, f"select unit, total, cast(1 as bigint) as user_id from {totals}")
+    masks = laws["assert_masks_are_put_on_and_change_nothing_else"]
+    assert len(star.rows(macros.rendered(masks))) == 2
+
+
 def test_M14_who_counts_the_rules_of_a_dataset_over_another(star):
     policies = [
         {"role": "A", "resource": "notes", "condition": "news_id < 9"},
