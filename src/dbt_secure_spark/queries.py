@@ -209,6 +209,8 @@ def _places(sql: str, relation: str) -> list[tuple[int, int]]:
 
     The spelling counts: dbt-spark writes no backticks around a relation's parts.
     """
+    if relation.lower() not in sql.lower():
+        return []
     parts = _parts(relation)
     number = len(parts)
     found = [
@@ -232,18 +234,12 @@ def _of_relations(sql: str, found: list[tuple[DottedName, int]]) -> list[DottedN
 
     If the query can't be parsed, all names stay.
     """
-    from sqlglot import exp
-
     if not found:
         return []
-    try:
-        tree = _tree("a query", sql)
-    except CompilationError:
+    places = _places_of_names(sql)
+    if places is None:
         return [name for name, _ in found]
-    tables = [t for t in _tables(tree) if isinstance(t.this, exp.Identifier)]
-    bare = {_lower(table.parts) for table in tables if not table.args.get("alias")}
-    of_tables = {_start(table.parts[0]) for table in tables}
-    of_columns = _starts_of_columns(tree)
+    bare, of_tables, of_columns = places
 
     def is_named(name: DottedName, number: int) -> bool:
         start, is_longer = name.places[0][0], len(name.parts) > number
@@ -253,6 +249,26 @@ def _of_relations(sql: str, found: list[tuple[DottedName, int]]) -> list[DottedN
         return not (start in of_tables and is_longer)
 
     return [name for name, number in found if is_named(name, number)]
+
+
+@lru_cache(maxsize=256)
+def _places_of_names(
+    sql: str,
+) -> tuple[set[tuple[str, ...]], set[int], set[int]] | None:
+    """Return the tables without an alias, and where tables and columns begin.
+
+    None if the query can't be parsed.
+    """
+    from sqlglot import exp
+
+    try:
+        tree = _tree("a query", sql)
+    except CompilationError:
+        return None
+    tables = [t for t in _tables(tree) if isinstance(t.this, exp.Identifier)]
+    bare = {_lower(table.parts) for table in tables if not table.args.get("alias")}
+    of_tables = {_start(table.parts[0]) for table in tables}
+    return bare, of_tables, _starts_of_columns(tree)
 
 
 def _starts_of_columns(tree: exp.Expression) -> set[int]:
@@ -280,7 +296,7 @@ def _changed(sql: str, changes: Iterable[tuple[int, int, str]]) -> str:
     return sql
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
 def _dotted_names(sql: str) -> tuple[DottedName, ...]:
     """Return the names of a query that have several parts."""
     found: list[DottedName] = []
