@@ -10,7 +10,13 @@
 #}
 {% macro rows_past_the_tier(dataset, config) -%}
 {%- if secure_datasets.parent_dataset(dataset) -%}
-{{ secure_datasets.layered_rows(dataset, config, secure_datasets.live_users()) }}
+{#- Without a join, Spark moves what asks for a user's roles into the union, and fails. -#}
+select layered.*
+from (
+    {{ secure_datasets.layered_rows(dataset, config, secure_datasets.live_users()) | indent(4) }}
+) as layered
+inner join ({{ secure_datasets.live_users() }}) as live_users
+    on layered.user_id = live_users.user_id
 {%- else -%}
 {%- set queries = [] -%}
 {%- for case in secure_datasets.tier_rules(dataset) -%}
