@@ -9,17 +9,11 @@
     dataset has no tier: its rows are those of the dataset below.
 #}
 {% macro rows_past_the_tier(dataset, config) -%}
-{%- if secure_datasets.parent_dataset(dataset) -%}
-{#- Without a join, Spark moves what asks for a user's roles into the union, and fails. -#}
-select layered.*
-from (
-    {{ secure_datasets.layered_rows(dataset, config, secure_datasets.live_users()) | indent(4) }}
-) as layered
-inner join ({{ secure_datasets.live_users() }}) as live_users
-    on layered.user_id = live_users.user_id
-{%- else -%}
 {%- set queries = [] -%}
-{%- for case in secure_datasets.tier_rules(dataset) -%}
+{%- if secure_datasets.parent_dataset(dataset) -%}
+    {%- do queries.append(secure_datasets.layered_rows(dataset, config, secure_datasets.live_users())) -%}
+{%- endif -%}
+{%- for case in secure_datasets.tier_rules(dataset) if not secure_datasets.parent_dataset(dataset) -%}
 {%- set tier = config.tiers[case.rule.tier] if not case.is_for_everyone -%}
 {%- set query -%}
 select base.*, users.user_id
@@ -34,7 +28,17 @@ where
 {%- endset -%}
 {%- do queries.append(query) -%}
 {%- endfor -%}
-{{ queries | join('\nunion all\n') }}
+{%- set rows = queries | join('\nunion all\n') -%}
+{%- if '\nunion all\n' not in rows -%}
+{{ rows }}
+{%- else -%}
+{#- Without a join, Spark moves what asks for a user's roles into the union, and fails. -#}
+select united.*
+from (
+    {{ rows | indent(4) }}
+) as united
+inner join ({{ secure_datasets.live_users() }}) as live_users
+    on united.user_id = live_users.user_id
 {%- endif -%}
 {%- endmacro %}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from bad_rows import bad_world
@@ -19,7 +20,8 @@ from compiled import kept_models, kept_tests, laid_out
 from config_mistakes import DOCUMENT
 from pipeline import SESSIONS, Pipeline, comparable_rows, of_the_world, session_settings
 from policy_battery import Battery
-from policy_sandbox import Sandbox, SparkSandbox
+from policy_sandbox import Sandbox, SparkSandbox, config
+from projects import ROOT
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from quick import LAYER, QuickProject
@@ -142,6 +144,58 @@ def test_random_policies_show_the_same_rows(spark, first):
         found = battery.found()
     assert found == Battery(Sandbox(), cases).found()
     assert not battery.differences_of(found)
+
+
+OVER_ANOTHER = config(
+    'role: A, resource: notes, condition: "news_id < 9"',
+    'role: "*", resource: notes.reach, mask: "concat(reach, \'\')"',
+    "role: A, resource: news.reach, mask: \"'*'\"",
+    dataset="""
+        news:
+            base: all_news
+            columns: [news_id, reach]
+            unique_key: [news_id]
+            switch:
+                column: reach
+                cases:
+                    Team: {tier: team, keys: {team_id: news_id}}
+                    World: {visible_to: everyone}
+    """,
+    more="notes: {base: vw_secure_dataset_news, columns: [news_id, reach],"
+    " unique_key: [news_id]}",
+)
+LAWS = (
+    "assert_visible_rows_meet_every_rule",
+    "assert_rows_that_meet_every_rule_are_visible",
+    "assert_masks_are_put_on_and_change_nothing_else",
+)
+
+
+def counted_over_another(sandbox):
+    """Return the rules that `who` counts for two users, and what the laws find."""
+    rows = [(7, "World"), (9, "World"), (8, "Team")]
+    sandbox.table("all_news", "news_id bigint, reach string", rows)
+    sandbox.table("team_access", "team_id bigint, user_id bigint", [(8, 1), (8, 2)])
+    sandbox.roles({1: ["A"], 2: []}, inactive=[2])
+    for name in ("news", "notes"):
+        sandbox.secure(OVER_ANOTHER, name)
+    macros, printed = sandbox.macros(OVER_ANOTHER), []
+    macros.stand_in(
+        run_query=lambda query: SimpleNamespace(rows=sandbox.answer(query)),
+        print_table=lambda header, rows, align: printed.extend(rows) or "",
+    )
+    for user in (1, 2):
+        macros._print_policies(user, {})
+    texts = [(ROOT / f"tests/dbt/{law}.sql").read_text() for law in LAWS]
+    return printed, [sandbox.rows(macros.rendered(text)) for text in texts]
+
+
+def test_rules_of_a_dataset_over_rows_for_everyone_are_counted_alike(spark):
+    printed, broken = counted_over_another(SparkSandbox(spark))
+    assert (printed, broken) == counted_over_another(Sandbox())
+    assert broken == [[], [], []]
+    counted = {row[1] for row in printed}
+    assert counted >= {'condition of "A"', "mask on reach of everybody"}
 
 
 def test_spark_can_read_every_data_test(spark):
