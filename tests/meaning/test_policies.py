@@ -67,6 +67,20 @@ def test_the_laws_of_the_rules_notice_rows_and_values_that_random_rules_hide():
     assert noticed == {False: LAWS, True: LAWS}
 
 
+def test_a_dataset_refers_to_no_relation_that_its_query_does_not_name():
+    """A run refuses it: the query may hold values of what it read."""
+    battery = Battery(Sandbox(), range(40))
+    for seed, case in battery.cases.items():
+        macros, referred = battery.macros(seed), set()
+        macros.stand_in(ref=lambda name, to=referred: to.add(name) or view_name(name))
+        for dataset in case.datasets:
+            referred.clear()
+            query = macros.secure_dataset(dataset.name)
+            unnamed = {name for name in referred if view_name(name) not in query}
+            # Every dataset depends on what the rules of any look up.
+            assert unnamed <= {"staff"}, (seed, dataset.name)
+
+
 def test_S7_both_forms_of_a_security_object_give_the_same_rows_as_often():
     battery = Battery(Sandbox(), range(30, 50), only_queries=True)
     for form in (True, False):
