@@ -26,6 +26,7 @@ SIZES ?=
 # The world of a benchmark of ten minutes.
 SMALL := users=10000 grantees=8000 groups=400 data_sources=400 projects=600 tables=40000 \
 	columns=400000 tests=20000 executions=1000000 events=100000
+FEW_PARTS := ROUNDS=$${ROUNDS-5} PARTS="$${PARTS-growth alternatives postgres}"
 # How many random worlds the tests look at, and what has changed since the last commit.
 FEW := 20
 CHANGED = $(shell { git diff --name-only --diff-filter=d HEAD; git ls-files -o --exclude-standard; } 2>/dev/null)
@@ -136,9 +137,10 @@ mutants: setup ## Make small wrong edits, which the tests must notice: make muta
 bench: setup ## Measure in ten minutes what the secure datasets cost: make bench SIZES="tables=40000 ..."
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[bench]'
-	$(BIN)/python benchmarks/bench.py $(or $(SIZES),$(SMALL))
+	$(FEW_PARTS) $(BIN)/python benchmarks/bench.py $(or $(SIZES),$(SMALL))
 
 bench-whole: SMALL :=
+bench-whole: FEW_PARTS :=
 bench-whole: bench ## The same with 5 million executions: an hour
 
 bench-questions: setup ## Measure what who, why, diff, timeline, review and as-of cost
