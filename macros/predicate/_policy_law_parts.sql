@@ -6,14 +6,14 @@
 
 {#
     The rows of a dataset's base with each user who passes its tier, and nothing else. A layered
-    dataset has no tier: its rows are those of the dataset below.
+    dataset has no tier, and takes the rows of the dataset below.
 #}
 {% macro rows_past_the_tier(dataset, config) -%}
-{%- set queries = [] -%}
-{%- if secure_datasets.parent_dataset(dataset) -%}
-    {%- do queries.append(secure_datasets.layered_rows(dataset, config, secure_datasets.live_users())) -%}
+{%- set queries, is_layered = [], secure_datasets.parent_dataset(dataset) is not none -%}
+{%- if is_layered -%}
+    {%- do queries.append(secure_datasets.layered_rows(dataset, config, per_user=true)) -%}
 {%- endif -%}
-{%- for case in secure_datasets.tier_rules(dataset) if not secure_datasets.parent_dataset(dataset) -%}
+{%- for case in secure_datasets.tier_rules(dataset) if not is_layered -%}
 {%- set tier = config.tiers[case.rule.tier] if not case.is_for_everyone -%}
 {%- set query -%}
 select base.*, users.user_id
@@ -28,14 +28,13 @@ where
 {%- endset -%}
 {%- do queries.append(query) -%}
 {%- endfor -%}
-{%- set rows = queries | join('\nunion all\n') -%}
-{%- if '\nunion all\n' not in rows -%}
-{{ rows }}
+{%- if queries | length == 1 and not is_layered -%}
+{{ queries[0] }}
 {%- else -%}
-{#- Without a join, Spark moves what asks for a user's roles into the union, and fails. -#}
+{#- Without a join, Spark moves a question about a user's roles into the union, and fails. -#}
 select united.*
 from (
-    {{ rows | indent(4) }}
+    {{ queries | join('\nunion all\n') | indent(4) }}
 ) as united
 inner join ({{ secure_datasets.live_users() }}) as live_users
     on united.user_id = live_users.user_id

@@ -122,7 +122,7 @@ from{{ ' ' }}
 )
 {%- elif is_layered -%}
 (
-    {{ secure_datasets.layered_rows(dataset, config, users, are_marked=true) | indent(4) }}
+    {{ secure_datasets.layered_rows(dataset, config, true, users, are_marked=true) | indent(4) }}
 )
 {%- else -%}
 {{ ref(dataset.base) }}

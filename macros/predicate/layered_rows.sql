@@ -3,12 +3,12 @@
 
     dataset     the layered dataset's entry
     config      the document of secure_datasets_config()
-    users       a query with `user_id`: each of them gets the rows for everyone, which without it
-                have no user
+    per_user    whether each user gets the rows for everyone, which else have no user
+    users       a query with `user_id`; the live users by default
     are_marked  whether the last column is `asked_is_public`: whether a row is for everyone
 #}
-{% macro layered_rows(dataset, config, users=none, are_marked=false) -%}
-{%- set has_both = users and secure_datasets.has_public_rows(secure_datasets.parent_dataset(dataset), config) -%}
+{% macro layered_rows(dataset, config, per_user, users=none, are_marked=false) -%}
+{%- set has_both = per_user and secure_datasets.has_public_rows(secure_datasets.parent_dataset(dataset), config) -%}
 {%- for of_user in (['base', 'users'] if has_both else ['base']) -%}
 {{ '\nunion all\n' if not loop.first -}}
 select
@@ -24,7 +24,7 @@ select
     {%- endif %}
 from {{ ref(dataset.base) }} as base
 {%- if not loop.first %}
-cross join ({{ users }}) as users
+cross join ({{ users or secure_datasets.live_users() }}) as users
 {%- endif %}
 {%- if has_both %}
 where base.user_id is {{ 'not ' if loop.first }}null

@@ -150,9 +150,7 @@
 {%- if dataset.query is defined -%}
     {{ secure_datasets._query_select(dataset, config, restrictions, per_user) }}
 {%- elif secure_datasets.parent_dataset(dataset) -%}
-    {#- A reference that the query does not name would count as a read. -#}
-    {%- set is_asked = per_user and secure_datasets.has_public_rows(secure_datasets.parent_dataset(dataset), config) -%}
-    {{ secure_datasets.layered_rows(dataset, config, secure_datasets.live_users() if is_asked) }}
+    {{ secure_datasets.layered_rows(dataset, config, per_user) }}
 {%- elif dataset.visible_to is defined -%}
     {{ secure_datasets._public_rows(dataset, [], 'true', per_user) }}
 {%- elif dataset.switch is defined -%}
