@@ -1,7 +1,7 @@
 """Asks queries in Sail, a Spark Connect server without a JVM, over the same files.
 
-    python -m venv sail && sail/bin/pip install pysail pyspark-client==4.1.1
-    SAIL=sail/bin/python make bench
+    python -m venv .venv-sail && .venv-sail/bin/pip install pysail pyspark-client==4.1.1
+    SAIL=.venv-sail/bin/python make bench
 
 This runs in that environment. It reads JSON from standard input: `folders`, the folder
 of each version; `views`, the query of each view; `queries`, what is asked, by names;

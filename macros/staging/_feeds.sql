@@ -386,7 +386,7 @@ counted as (
     Of one moment and id, equal deliveries count once, since logs deliver again. With fewer other rows
     than before-rows, the last update changed the id. With as many or more, a row that no before-row
     has again is the last state. If there is none, the row is there if it was there before: what came
-    and changed its id within the moment was not. Where nothing is known of before, it was there, unless
+    and changed its id within the moment was not. If nothing is known of before, it was there, unless
     another id of the moment has more rows than before-rows, and may be the changed one.
 #}
 {% macro _update_steps(table, feed) -%}
@@ -663,9 +663,10 @@ group by column_name, remedy
 
 {#
     What a declared feed does not read though it came later, in the columns of `unreadable_moments`.
-    Loads: the unfinished ones, if another came `access_stale_error_hours` after the first of them and
-    no later one is finished; of numbered loads without a load time, if there is another. Rows: the ids that came again after a deletion without a date, which
-    outlives them where the feed has no moment.
+    Loads: the unfinished ones, if a later one came `access_stale_error_hours` after the first of them
+    and none since is finished. Numbered loads without a load time: the unfinished ones, if there are
+    two. Rows: the ids that came again after a deletion without a date, which outlives them where the
+    feed has no moment.
 #}
 {% macro overtaken_deliveries(name, feed, raw) -%}
 {%- set readings = secure_datasets.raw_readings(name) -%}

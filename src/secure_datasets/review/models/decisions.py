@@ -1,4 +1,4 @@
-"""What is to be thought of each decision of a review."""
+"""The verdict on each decision of a review."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = (
 
 
 class Deciders(NamedTuple):
-    """Who may decide: CTEs, joins, a condition, and why others may not."""
+    """The deciders: CTEs, joins, a condition, and why someone may not decide."""
 
     ctes: Callable[[Built], str]
     joins: str

@@ -1,4 +1,4 @@
-"""What would go with each live row that gives rights, or leads to some."""
+"""The access that would go with each live row that gives rights, or leads to some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several queries of a review share: names, people in charge, toxic pairs."""
+"""Parts of several queries of a review: names, people in charge, toxic pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where each access to data sources and projects stands in the reviews."""
+"""The status of each access to data sources and projects in the reviews."""
 
 from __future__ import annotations
 

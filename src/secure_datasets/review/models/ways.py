@@ -112,7 +112,7 @@ def _views(built: Built) -> list[tuple[str, Facts]]:
 
 @dataclass
 class _Shown:
-    """What one tier shows: its access view, and what it requires."""
+    """A tier: its access view, and what it requires."""
 
     built: Built
     view: str
