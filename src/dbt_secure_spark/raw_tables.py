@@ -429,12 +429,16 @@ def hash_of_row(columns: list[tuple[str, str]]) -> str:
     return f"xxhash64({', '.join(values)})"
 
 
+def source_of(graph: dict[str, Any], table: str) -> dict[str, Any] | None:
+    """Return the source of a raw table; None if the project has no such source."""
+    sources = graph["sources"].values()
+    return next((each for each in sources if table_of(each) == table), None)
+
+
 def look_up(adapter: SparkAdapter, graph: dict[str, Any], table: str) -> RawRead | None:
     """Return a raw table's state now; None if the project has no such source."""
-    for source in graph["sources"].values():
-        if table_of(source) == table:
-            return read_raw(adapter, source, "now")
-    return None
+    source = source_of(graph, table)
+    return source and read_raw(adapter, source, "now")
 
 
 def has_changed(read: RawRead, now: RawRead | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 from dbt import selected_resources
@@ -35,7 +36,8 @@ from dbt_secure_spark.queries import (
     queries_of_python,
     relations_read,
 )
-from dbt_secure_spark.raw_tables import has_changed, look_up
+from dbt_secure_spark.raw_files import files_of, read_unless_known
+from dbt_secure_spark.raw_tables import has_changed, source_of
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
 from dbt_secure_spark.settings import OF_THE_PAST
 from dbt_secure_spark.settings_of_views import refuse_other_settings
@@ -148,6 +150,9 @@ class Run:
         self.texts: dict[str, str | None] = {}
         # The present states of raw tables; None without a source for the table.
         self.looked_up: dict[str, RawRead | None] = {}
+        self.looking_up = Lock()
+        # The readings of raw tables by their files; None until they are needed.
+        self.noted_readings: dict[tuple[str, str], RawRead] | None = None
         # Spark's descriptions of functions; None if a name is no function's.
         self.functions: dict[str, list[str] | None] = {}
         # The engine's versions and settings; None until they are needed.
@@ -576,10 +581,17 @@ class Run:
         )
 
     def now(self, graph: dict[str, Any], table: str) -> RawRead | None:
-        """Return a raw table's state now, read once a run."""
-        if table not in self.looked_up:
-            self.looked_up[table] = look_up(self.adapter, graph, table)
-        return self.looked_up[table]
+        """Return a raw table's state now, read once a run; None without a source."""
+        with self.looking_up:
+            if table not in self.looked_up:
+                source = source_of(graph, table)
+                self.looked_up[table] = source and self._read_now(source)
+            return self.looked_up[table]
+
+    def _read_now(self, source: dict[str, Any]) -> RawRead:
+        is_anew = getattr(get_flags(), "FULL_REFRESH", False)
+        files = None if is_anew else files_of(self, source)
+        return read_unless_known(self, source, files, "now")
 
 
 def is_noted(run: str) -> bool:

@@ -9,13 +9,10 @@ with its contract only once.
 from __future__ import annotations
 
 import ast
-import hashlib
-import json
 import re
 import sys
 import time
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -29,11 +26,9 @@ from dbt_secure_spark.catalogs import (
     rows_with_snapshot,
     without_its_catalog,
 )
-from dbt_secure_spark.formats import format_of
 from dbt_secure_spark.functions import may_be_of_people
 from dbt_secure_spark.hidden_reads import LIBRARIES
 from dbt_secure_spark.hooks import option_to_read_some_rows
-from dbt_secure_spark.in_time import InTime
 from dbt_secure_spark.lineage import STORED, relation_of, run_of_version, sources_of
 from dbt_secure_spark.one_state import whole_versions
 from dbt_secure_spark.published_state import fields_of
@@ -44,12 +39,21 @@ from dbt_secure_spark.queries import (
     relations_read,
     words_and_texts,
 )
-from dbt_secure_spark.raw_tables import read_raw, snapshot_of, table_of
+from dbt_secure_spark.raw_files import (
+    RawFiles,
+    digest_of,
+    engine_of,
+    files_of,
+    is_by_the_time,
+    read_unless_known,
+    settled,
+    shows,
+)
+from dbt_secure_spark.raw_tables import table_of
 from dbt_secure_spark.run import run_of
 from dbt_secure_spark.versions import (
     MADE_OF,
     RawRead,
-    began,
     encoded,
     named_versions,
     raw_files,
@@ -60,8 +64,6 @@ from secure_datasets.sql.functions import CHANCE, CLOCK, FOREIGN, SESSION
 
 logger = AdapterLogger("Spark")
 
-# The query of a published version's view, without the version's own folder column.
-SHOWS_ALL = r"select \* (?:except \(`\w+__mod_[0-9]+`\) )?from "
 # Names whose value may differ at each evaluation.
 OF_THE_MOMENT = CHANCE | CLOCK | FOREIGN | SESSION - {"version", "current_timezone"}
 OF_THE_MOMENT |= {"unix_timestamp", "tablesample", "_metadata"}
@@ -78,26 +80,6 @@ DAY_OF_CLOCK = (
 READS_THE_DAY = re.compile(re.escape(DAY_OF_CLOCK).replace(r"\ ", r"\s+"))
 # In parentheses, so that what stands before is still called; a comment ends before it.
 A_DAY = "(0)\n"
-PARTITIONS = "# Partition Information"
-# A write in place keeps a file's name, but changes its time or size.
-FILE = (
-    "_metadata.file_path, unix_micros(_metadata.file_modification_time),"
-    " _metadata.file_size"
-)
-# In microseconds. Some stores keep a file's time in seconds, by their own clock: a file
-# that is rewritten soon after it was read may keep its time.
-SETTLED = 60_000_000
-
-
-class RawFiles(NamedTuple):
-    """The state of a raw table's files.
-
-    `digest` identifies them; `newest` is the latest time at which one of them was
-    written, in microseconds since 1970.
-    """
-
-    digest: str
-    newest: int
 
 
 class ViewShown(NamedTuple):
@@ -170,14 +152,14 @@ def made_of(
             (unique_id, read.rows, read.content)
             for unique_id, read in zip(sources_of(graph, node), raw, strict=True)
         ),
-        "engine": engine_of(adapter),
+        "engine": engine_of(run_of(adapter)),
         "python": [sys.version, time.tzname] if is_python(node) else None,
         "folders": begun["folders"],
     }
     if timeless != code:
         parts["day"] = day_of(adapter)
     views = tuple(each for each in parents if isinstance(each, ViewShown))
-    return MadeOf(_digest(parts), files, tuple(raw), views)
+    return MadeOf(digest_of(parts), files, tuple(raw), views)
 
 
 def read_raw_tables(
@@ -188,32 +170,18 @@ def read_raw_tables(
 ) -> list[RawRead]:
     """Return the readings of the raw tables that a model reads itself.
 
-    A table whose files are unchanged since the published version was read is not read
-    again: its reading, with its newest load time, is the stored one.
+    `files` is the state of the tables' files; None if it must not count.
     """
-    run = run_of(adapter).name
+    run = run_of(adapter)
     sources = sources_of(graph, node).values()
     if option_to_read_some_rows():
         # Only some rows are read, so the reading must equal no reading of a table.
-        return [RawRead(table_of(source), run) for source in sources]
-    if not files:
-        return [read_raw(adapter, source, run) for source in sources]
-    before = readings_by_files(adapter, node)
+        return [RawRead(table_of(source), run.name) for source in sources]
+    of_table = (files or {}).get
     return [
-        replace(before[read], run=run)
-        if (read := (table_of(each), files[relation_of(each)].digest)) in before
-        else read_raw(adapter, each, run)
+        read_unless_known(run, each, of_table(relation_of(each)), run.name)
         for each in sources
     ]
-
-
-def readings_by_files(
-    adapter: SparkAdapter, node: dict[str, Any]
-) -> dict[tuple[str, str], RawRead]:
-    """Return the raw reads of a node's published version, by table and files."""
-    published = run_of(adapter).published
-    version = published.version_of(relation_of(node))
-    return raw_files(published.versions.get(version or ""))
 
 
 def versions_of_parents(
@@ -255,11 +223,11 @@ def versions_of_parents(
         # A parent that shows rows by the time shows different rows each time, unless
         # the node reads its whole version.
         is_by_itself = relation_of(parent) in whole
-        if is_by_the_time(adapter, parent) and not is_by_itself:
+        if is_by_the_time(run, parent) and not is_by_itself:
             return None
         # This run has switched the parent, and reads its switches back.
         is_of_this_run = run_of_version(version) == run.name
-        if not (is_by_itself or is_of_this_run or shows(adapter, parent, version)):
+        if not (is_by_itself or is_of_this_run or shows(run, parent, version)):
             return None
         found.append(version)
     return sorted(found, key=str) if not read else None
@@ -269,12 +237,6 @@ def shown_by(adapter: SparkAdapter, view: str) -> ViewShown:
     """Return what a view shows now, unlike `text_of` of the run."""
     columns, text = columns_and_text(adapter, view)
     return ViewShown(view, tuple(columns), text)
-
-
-def is_by_the_time(adapter: SparkAdapter, node: dict[str, Any]) -> bool:
-    """Return whether a published relation's rows depend on the time."""
-    told = run_of(adapter).published.definitions.get(relation_of(node))
-    return InTime.read(told) is not None
 
 
 def is_python(node: dict[str, Any]) -> bool:
@@ -361,23 +323,6 @@ def words_of_python(code: str) -> set[str]:
     return found
 
 
-def engine_of(adapter: SparkAdapter) -> list[Any]:
-    """Return the parts of the engine that may change what is read, once a run.
-
-    They are the versions of the product and of Spark, the zone, and Spark's settings.
-    """
-    run = run_of(adapter)
-    if run.engine is None:
-        settings = rows_of(adapter, "set")
-        run.engine = [
-            adapter.product_version(),
-            # The zone may be the machine's, and not among the settings.
-            *rows_of(adapter, "select version(), current_timezone()")[0],
-            sorted((key, value) for key, value, *_ in settings if "spark.sql." in key),
-        ]
-    return run.engine
-
-
 def day_of(adapter: SparkAdapter) -> int:
     """Return the day of Spark's clock in UTC, in days since 1970.
 
@@ -399,7 +344,7 @@ def files_of_sources(
         return None
     found = {}
     for source in sources_of(graph, node).values():
-        files = files_of(adapter, source)
+        files = files_of(run_of(adapter), source)
         if files is None:
             logger.debug(
                 f"'{node['name']}' is made anew: the files of"
@@ -408,55 +353,6 @@ def files_of_sources(
             return None
         found[relation_of(source)] = files
     return found
-
-
-def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
-    """Return the state that changes when a raw table is written to; None if unknown.
-
-    The digest covers the names, sizes and times of its files, its definition and the
-    engine. Rows that are deleted and restored lie in new files. A table that keeps
-    snapshots has a log of its commits instead.
-    """
-    if is_by_the_time(adapter, source):
-        return None
-    # The sample's seeds are raw tables, and views over their versions.
-    version = run_of(adapter).published.version_of(relation_of(source))
-    if version and not shows(adapter, source, version):
-        return None
-    relation = version or source["relation_name"]
-    adapter.execute(f"refresh table {relation}")
-    definition = list(map(tuple, rows_of(adapter, f"describe extended {relation}")))
-    told = {row[0]: row[1] for row in definition}
-    if snapshot := snapshot_of(adapter, relation, told):
-        # Each commit has a file of its own, so no commit is too new to be recognized.
-        digest = _digest([snapshot, definition, engine_of(adapter)])
-        return RawFiles(digest, newest=0)
-    is_in_files = format_of(told.get("Provider")).is_in_files
-    if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
-        return None
-    # The schema of Avro files may lie in a separate file.
-    if "schemaurl" in str(told.get("Storage Properties")).lower():
-        return None
-    # A partition's value in the metastore may differ from its folder's name.
-    columns = "".join(f", `{name}`" for name in partition_columns(definition))
-    rows = rows_of(adapter, f"select distinct {FILE}{columns} from {relation}")
-    # Without rows, no file is known.
-    if not rows:
-        return None
-    digest = _digest(
-        [sorted(map(repr, map(tuple, rows))), definition, engine_of(adapter)]
-    )
-    return RawFiles(digest, max(int(row[1]) for row in rows))
-
-
-def partition_columns(definition: list[tuple[Any, ...]]) -> list[str]:
-    """Return a table's partition columns, from its description."""
-    names = [str(row[0] or "") for row in definition]
-    if PARTITIONS not in names:
-        return []
-    # Skip the list's two heading rows.
-    left = names[names.index(PARTITIONS) + 2 :]
-    return [*takewhile(lambda name: name and not name.startswith("#"), left)]
 
 
 def contract_of(
@@ -474,13 +370,8 @@ def contract_of(
         return None
     if not reads_versions_alone(adapter, node["name"], query):
         return None
-    return _digest([sql, query, node["config"], node["columns"], engine_of(adapter)])
-
-
-def _digest(value: Any) -> str:
-    """Return a digest of a value as JSON, with any non-JSON object as text."""
-    text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    engine = engine_of(run_of(adapter))
+    return digest_of([sql, query, node["config"], node["columns"], engine])
 
 
 def version_to_keep(
@@ -515,13 +406,6 @@ def version_to_keep(
     return version
 
 
-def shows(adapter: SparkAdapter, node: dict[str, Any], version: str) -> bool:
-    """Return whether a node's view shows a whole version, as when it was published."""
-    text = run_of(adapter).text_of(relation_of(node)) or ""
-    of_version = SHOWS_ALL + re.escape(version)
-    return re.fullmatch(of_version, text.strip().lower()) is not None
-
-
 def is_whole(adapter: SparkAdapter, version: str, rows: str) -> bool:
     """Return whether a version has all its rows; if not, it must be written again."""
     try:
@@ -549,12 +433,12 @@ def note_made_of(
         return
     if any(shown_by(adapter, each.view) != each for each in made.views):
         return
-    settled = began(run_of(adapter).name) - SETTLED
+    before = settled(run_of(adapter))
     sources = sources_of(graph, node).values()
     files = " ".join(
         f"{of_source.digest}:{read}"
         for source, read in zip(sources, made.raw, strict=True)
-        if (of_source := made.files[relation_of(source)]).newest < settled
+        if (of_source := made.files[relation_of(source)]).newest < before
     )
     properties = f"'made_of' = '{made.digest}_{rows_with_snapshot(adapter, version)}'"
     if files:
@@ -572,6 +456,7 @@ def note_files(
     """Note the raw tables' new files with a version that stays."""
     if not made.files:
         return
-    noted = {digest for _, digest in readings_by_files(adapter, node)}
+    told = run_of(adapter).published.versions.get(version)
+    noted = {digest for _, digest in raw_files(told)}
     if not {files.digest for files in made.files.values()} <= noted:
         note_made_of(adapter, graph, node, version, made)

@@ -14,8 +14,9 @@ from jinja2 import Environment
 from metastore_double import Relation, RememberedMetastore
 
 from dbt_secure_spark import hooks
+from dbt_secure_spark.raw_files import engine_of
 from dbt_secure_spark.session import OF_VIEWS
-from dbt_secure_spark.unchanged import contract_of, engine_of
+from dbt_secure_spark.unchanged import contract_of
 
 RIGHTS = "s_versions.rights__v20260101000000_0123abcd"
 NEWER = RIGHTS.replace("20260101", "20260102")
@@ -56,7 +57,7 @@ class SecureView:
         name = f"{20260201000000 + self.runs}_0123abcd"
         hooks.begin_run(metastore, name, 20, ["s"], ["s"], ["s.secure"])
         # Once a run, for all nodes.
-        engine_of(metastore)
+        engine_of(metastore.dbt_run)
         metastore.dbt_run.state.begin()
         metastore.sent.clear()
         metastore.execute(self.statement())

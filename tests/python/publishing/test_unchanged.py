@@ -16,9 +16,11 @@ from metastore_double import RememberedMetastore
 from rendering import Macros
 from small_project import plain_project
 
-from dbt_secure_spark import unchanged, versions
+from dbt_secure_spark import raw_files, unchanged, versions
+from dbt_secure_spark import run as run_module
 from dbt_secure_spark.folders import Folders
 from dbt_secure_spark.in_time import NOW, InTime
+from dbt_secure_spark.raw_tables import has_changed
 from dbt_secure_spark.run import Run
 from dbt_secure_spark.versions import Published, RawRead, began, encoded
 
@@ -133,6 +135,7 @@ class World:
         }
         rows = {"relation_name": f"{RAW}.rows", "source_name": "raw", "name": "rows"}
         rows |= {"resource_type": "source", "unique_id": "rows"}
+        rows |= {"loaded_at_field": None}
         nodes = {"staged": self.node, "codes": codes}
         self.graph = {"nodes": nodes, "sources": {"rows": rows}}
         self.publish_codes(VERSION)
@@ -353,7 +356,7 @@ def test_a_version_that_was_written_beside_a_raw_table_is_not_noted(
     )
     monkeypatch.setattr(unchanged, "rows_with_snapshot", lambda *_: 2)
     world, table = World(), f"{RAW}.rows"
-    of_then = unchanged.RawFiles("f1", began(run) - seconds_before * 1_000_000)
+    of_then = raw_files.RawFiles("f1", began(run) - seconds_before * 1_000_000)
     made = unchanged.MadeOf("a" * 64, {table: of_then}, (world.read,))
     for files in ({table: of_then._replace(digest="f2")}, None, made.files):
         monkeypatch.setattr(unchanged, "files_of_sources", lambda *_, f=files: f)
@@ -371,8 +374,8 @@ def test_a_version_that_was_written_beside_a_raw_table_is_not_noted(
 @pytest.mark.parametrize(
     ("files", "is_read"),
     [
-        ({f"{RAW}.rows": unchanged.RawFiles("f1", 0)}, False),
-        ({f"{RAW}.rows": unchanged.RawFiles("f2", 0)}, True),
+        ({f"{RAW}.rows": raw_files.RawFiles("f1", 0)}, False),
+        ({f"{RAW}.rows": raw_files.RawFiles("f2", 0)}, True),
         # Nothing says in which files it lies, or a run asks for everything anew.
         (None, True),
     ],
@@ -390,13 +393,40 @@ def test_a_raw_table_in_the_same_files_is_not_read_for_what_it_holds(
         f"raw_files={encoded(f'f1:{before}')}, made_of={'a' * 64}_2]"
     )
     of_now = replace(world.read, run="now", content=9)
-    monkeypatch.setattr(unchanged, "read_raw", lambda *_: of_now)
-    published = SimpleNamespace(version_of=lambda _: version, versions={version: told})
-    run = SimpleNamespace(name="now", published=published)
-    monkeypatch.setattr(unchanged, "run_of", lambda _: run)
+    monkeypatch.setattr(raw_files, "read_raw", lambda *_: of_now)
+    run = Run(world.metastore, "now", 20, *[[SCHEMA]] * 3)
+    run.published.versions[version] = told
+    world.metastore.dbt_run = run
     monkeypatch.setattr(unchanged, "option_to_read_some_rows", lambda: None)
-    reads = unchanged.read_raw_tables(None, world.graph, world.node, files)
+    given = (world.metastore, world.graph, world.node)
+    reads = unchanged.read_raw_tables(*given, files)
     assert reads == [of_now if is_read else replace(before, run="now")]
+
+
+@pytest.mark.parametrize(
+    ("seconds_before", "is_full_refresh", "times"),
+    [(30, False, 2), (90, False, 1), (90, True, 2)],
+)
+def test_a_second_look_at_a_raw_table_reads_its_rows_only_if_its_files_are_new(
+    monkeypatch, seconds_before, is_full_refresh, times
+):
+    flags = SimpleNamespace(FULL_REFRESH=is_full_refresh)
+    monkeypatch.setattr(run_module, "get_flags", lambda: flags)
+    world, name = World(), "20260101000000_0123abcd"
+    metastore, source = world.metastore, world.graph["sources"]["rows"]
+    table, written = f"{RAW}.rows", began(name) - seconds_before * 1_000_000
+    metastore.raw[table], metastore.files[table] = 2, (1, written)
+    for file, has_other_rows in ((1, False), (2, True)):
+        run = metastore.dbt_run = Run(metastore, name, 20, *[[SCHEMA]] * 3)
+        of_files = raw_files.files_of(run, source)
+        then = raw_files.read_unless_known(run, source, of_files, name)
+        metastore.raw[table], metastore.files[table] = 1 + file, (file, written)
+        metastore.sent.clear()
+        now = run.now(world.graph, "raw.rows")
+        assert now is run.now(world.graph, "raw.rows")
+        assert has_changed(then, now) == has_other_rows
+        read = sum("bit_xor" in statement for statement in metastore.sent)
+        assert read == (times - 1 or file - 1)
 
 
 STAYS = f"{SCHEMA}_versions.staged__v20260101000000_0123abcd"
@@ -448,16 +478,16 @@ def test_what_a_version_that_stays_was_made_of_is_asked_for_once_a_run():
     metastore, run = world.metastore, world.metastore.dbt_run
     metastore.sent.clear()
     for _ in range(2):
-        assert unchanged.shows(metastore, seed, VERSION)
-        assert unchanged.readings_by_files(metastore, world.node) == {}
+        assert raw_files.shows(run, seed, VERSION)
+        assert raw_files.noted_readings(run) == {}
     # It was read when the inputs were asked for.
     assert not metastore.sent
     # Other threads may have asked before the switch.
     metastore.texts[SCHEMA, "codes"] = f"select * from {NEWER}"
-    assert unchanged.shows(metastore, seed, VERSION)
+    assert raw_files.shows(run, seed, VERSION)
     run.switched[f"{SCHEMA}.codes"] = f"select * from {NEWER}"
-    assert unchanged.shows(metastore, seed, NEWER)
-    assert not unchanged.shows(metastore, seed, VERSION)
+    assert raw_files.shows(run, seed, NEWER)
+    assert not raw_files.shows(run, seed, VERSION)
 
 
 def test_no_description_says_what_a_version_was_made_of():
