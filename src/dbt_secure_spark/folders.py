@@ -222,13 +222,26 @@ def named_by(key: str, cases: tuple[tuple[str, str], ...]) -> str:
     return f"{key}__{digest[:16]}"
 
 
+def setting_of(node: dict[str, Any]) -> Any:
+    """Return a node's setting `folders`; None if it has none and gets no folders.
+
+    Without it, a node with `cluster_by` has `auto`, unless `statistics` asks for few
+    files, or its rows hold for a time.
+    """
+    config = node["config"]
+    setting = config.get("folders")
+    if setting is None and not (config.get("statistics") or config.get("in_time")):
+        return AUTO
+    return setting
+
+
 def key_of(node: dict[str, Any]) -> str | None:
     """Return the column that decides a node's folders; None if it has no folders.
 
     Raises CompilationError if the setting `folders` is invalid.
     """
     name, config = node["name"], node["config"]
-    setting, columns = config.get("folders"), config.get("cluster_by")
+    setting, columns = setting_of(node), config.get("cluster_by")
     key = columns[0] if isinstance(columns, list) and columns else None
     is_key = bool(key and NAME.fullmatch(key))
     others = [each for each in OTHER_LAYOUTS if config.get(each)]

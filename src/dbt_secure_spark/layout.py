@@ -20,6 +20,7 @@ from dbt_secure_spark.folders import (
     cases_of,
     key_of,
     number_for,
+    setting_of,
 )
 from dbt_secure_spark.formats import ANALYZE, DELTA, OF_ICEBERG, format_of
 from dbt_secure_spark.lineage import relation_of
@@ -42,14 +43,15 @@ def folders_for(
 ) -> Folders | Buckets | None:
     """Return the folders or buckets of a node's new version; None if it has none.
 
-    With `folders: auto`, the number of rows of the previous version decides, so the
+    If the setting is `auto`, the number of rows of the previous version decides, so the
     first version has none. Raises CompilationError if a fixed number of folders is
     impossible.
     """
-    key, number = key_of(node), node["config"].get("folders")
+    key, number = key_of(node), setting_of(node)
+    is_auto = number == AUTO
     if key is None:
         return None
-    if number == AUTO:
+    if is_auto:
         # If all raw tables have too few rows, the version's rows are not counted.
         raw = run_of(adapter).reads_of(graph, node, ())
         is_large = any(number_for(read.rows or 0) > 1 for read in raw)
@@ -59,13 +61,13 @@ def folders_for(
     if catalog := run_of(adapter).catalog:
         return buckets_for(adapter, node, code, Buckets(key, number, catalog))
     if not leaves_out_columns(adapter):
-        if node["config"]["folders"] == AUTO:
+        if is_auto:
             return None
         raise CompilationError(f"'{node['name']}' has folders, which need Spark 4.")
     folders = Folders(key, number, cases_of(node))
     # For a different type, Spark takes several spellings for equal to one value.
     if folders.cases and kind_of(adapter, node, key, code) != "string":
-        if node["config"]["folders"] == AUTO:
+        if is_auto:
             return None
         raise CompilationError(
             f"'{node['name']}' has folders_by, and {key}, its first cluster_by, is no"
@@ -73,7 +75,7 @@ def folders_for(
         )
     for each in folders.keys:
         if not has_whole_key(adapter, node, each, code):
-            if node["config"]["folders"] == AUTO:
+            if is_auto:
                 return None
             called = "by its folders_by" if folders.cases else "its first cluster_by"
             raise CompilationError(
@@ -88,7 +90,7 @@ def buckets_for(
 ) -> Buckets | None:
     """Return the buckets of a node's new version in Iceberg; None if it has none.
 
-    If buckets are impossible, `folders: auto` gives none, and a fixed number raises
+    If buckets are impossible, `auto` gives none, and a fixed number raises
     CompilationError.
     """
     why_not = None
@@ -98,7 +100,7 @@ def buckets_for(
         why_not = (
             f"folders, and {buckets.key}, its first cluster_by, is no whole number"
         )
-    if why_not is None or node["config"]["folders"] == AUTO:
+    if why_not is None or setting_of(node) == AUTO:
         return buckets if why_not is None else None
     raise CompilationError(f"'{node['name']}' has {why_not}.")
 

@@ -19,7 +19,7 @@ SESSION_CATALOG = "org.apache.iceberg.spark.SparkSessionCatalog"
 SECURE = "vw_secure_dataset_jobs"
 # A model of SQL and one of Python, by the lines of dbt_project.yml before them.
 IN_BUCKETS = {
-    "      +folders: auto\n": "      vw_dataset_tests: {+folders: 4}\n",
+    "      +tags: datasets\n": "      vw_dataset_tests: {+folders: 4}\n",
     "      vw_secure_user_project_access:\n": "        +folders: 4\n",
 }
 

@@ -323,7 +323,9 @@ def test_a_setting_that_cannot_be_followed_is_said(config, sentence):
     ("config", "key"),
     [
         ({}, None),
-        ({"cluster_by": ["k"]}, None),
+        ({"cluster_by": ["k"]}, "k"),
+        ({"cluster_by": ["k"], "statistics": ["k"]}, None),
+        ({"cluster_by": ["k"], "in_time": True}, None),
         ({"folders": "auto"}, None),
         ({"folders": "auto", "cluster_by": ["k", "id"]}, "k"),
         ({"folders": "auto", "cluster_by": ["lower(k)"]}, None),
@@ -386,9 +388,11 @@ def test_auto_follows_the_rows_of_the_version_before(
     }
     monkeypatch.setattr(layout, "run_of", lambda _: run)
     monkeypatch.setattr(layout, "rows_of", lambda _, query: answers[query])
-    config = {"folders": "auto", "cluster_by": ["k"], "statistics": ["k"]}
+    config = {"cluster_by": ["k"]}
     node = {"name": "base", "config": config, "schema": "s", "alias": "base"}
     found = layout.folders_for(None, {}, node, "select")
+    config |= {"folders": "auto", "statistics": ["k"]}
+    assert found == layout.folders_for(None, {}, node, "select")
     assert found == (Folders("k", number) if number else None)
     assert layout.files_for(None, node) == files
     # Spark 3 leaves no column out of a view.

@@ -8,7 +8,8 @@
     cluster_by        columns that group and sort a version's rows
     folders           the number of folders of a version, by the first column of cluster_by, so
                       that a secure dataset reads only the folders of its user's keys: a number,
-                      or auto, by the rows of the version before; without it, one folder
+                      or auto, by the rows of the version before. With cluster_by, it is auto by
+                      default, unless statistics or in_time is set
     folders_by        the key of the folders, if the value of the first column of cluster_by decides
                       it: a column for each value
     keep_unchanged    whether the version stays if no input of its rows has changed. The rows
