@@ -1,3 +1,5 @@
+{{ config(cluster_by=['project_id']) }}
+
 select
     test_execution_id,
     test_id,
