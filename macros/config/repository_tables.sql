@@ -106,33 +106,6 @@ events:
     references: {project_id: projects, meta_data_source_id: meta_data_sources, actor_user_id: users}
     context: {Global: null, Project: project_id, Data Source: meta_data_source_id}
     {% endset %}
-    {% set common_columns = {
-        'is_active': 'boolean', 'date_created': 'timestamp',
-        'date_modified': 'timestamp', 'created_by': 'string', 'modified_by': 'string',
-        'sf_date_created': 'timestamp',
-    } %}
     {% do secure_datasets.check_adapter() %}
-    {% set tables = {} %}
-    {% for name, table in fromyaml(document).items() %}
-        {% set columns = {'id': 'bigint'} %}
-        {% do columns.update(table.columns) %}
-        {% set limits = adapter.secure_datasets().limits_of(var('feeds', {}), name) if table.gives_rights else [] %}
-        {% for limit in limits %}
-            {% do columns.update({limit: 'timestamp'}) %}
-        {% endfor %}
-        {% do columns.update(common_columns) %}
-        {% do tables.update({name: {
-            'name': name,
-            'key': (name[:-1]) ~ '_id',
-            'columns': columns,
-            'required': table.required or [],
-            'references': table.references or {},
-            'holder': table.holder,
-            'object_type': table.object_type,
-            'context': table.context,
-            'gives_rights': table.gives_rights or false,
-            'holds_for_a_time': limits | length > 0,
-        }}) %}
-    {% endfor %}
-    {{ return(tables) }}
+    {{ return(adapter.secure_datasets().raw_tables(document, var('feeds', {}))) }}
 {% endmacro %}

@@ -32,6 +32,7 @@ from secure_datasets.config.layers import lay_on
 from secure_datasets.config.models import Models
 from secure_datasets.config.planner import Planner
 from secure_datasets.config.problems import ConfigProblem, ConfigProblems
+from secure_datasets.config.raw_tables import raw_tables
 from secure_datasets.config.reading import Document, read
 from secure_datasets.render import granting, grants, printing, row_filters
 from secure_datasets.render.printing import Row, printed
@@ -264,9 +265,9 @@ class SecureDatasets(Planner):
                 self.stop(f"vars: {problem}.")
         return remembered[key]
 
-    def limits_of(self, declared: Any, name: str) -> list[str]:
-        """Return the limits in time of what a raw table's rows give, as declared."""
-        return feeds.limits_of(declared, name)
+    def raw_tables(self, document: str, declared: Any) -> dict[str, dict[str, Any]]:
+        """Return the raw tables of the contract: `config.raw_tables.raw_tables`."""
+        return raw_tables(document, declared)
 
     def readings(
         self,

@@ -652,8 +652,7 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/render/_star_rows.sql": {"replace"},
     # The answer to a query of the macro's own.
     "macros/audit/check_privileges.sql": {"split"},
-    # Keys by the house's rule for names, and a type of the raw tables.
-    "macros/config/repository_tables.sql": {"[:]"},
+    # A type of the raw tables.
     "macros/staging/_reading.sql": {"startswith"},
 }
 
