@@ -215,25 +215,33 @@ class _Files:
     def _alike(self, name: str) -> Column:
         """Return what most columns of a name say, in bases and access views first.
 
-        The object that they refer to is taken if all name the same one.
+        The object that they refer to is taken if all name the same one; the key of a
+        staged table refers to that table.
         """
         tiers, datasets = self.config["tiers"].values(), self.config["datasets"]
         near = {tier["access_view"] for tier in tiers}
         near |= {d["base"] for d in datasets.values() if "base" in d}
         having = [model for model, e in self.entries.items() if name in e.columns]
-        models = [model for model in having if model in near] or having
+        models = [model for model in having if model in near]
+        said = [self._said(model, name) for model in models or having]
         column: Column = {"name": name}
-        for key in SAID:
-            said = [self._said(model, name).get(key) for model in models]
-            if any(said):
-                column[key] = Counter(filter(None, said)).most_common(1)[0][0]
-        metas = [
-            (self.entries[model].columns[name].get("config") or {}).get("meta") or {}
-            for model in models
-        ]
-        named = {meta["refers_to"] for meta in metas if "refers_to" in meta}
-        if len(named) == 1:
-            column["config"] = {"meta": Flow(refers_to=named.pop())}
+        if types := Counter(c["data_type"] for c in said if "data_type" in c):
+            column["data_type"] = types.most_common(1)[0][0]
+        texts = Counter(c["description"] for c in said if "description" in c)
+        if models and texts:
+            column["description"] = texts.most_common(1)[0][0]
+        elif name.endswith("_id"):
+            column["description"] = f"Id of the {_objects([name])}."
+        objects = set()
+        for model in models or having:
+            documented = self.entries[model].columns[name]
+            meta = (documented.get("config") or {}).get("meta") or {}
+            is_key = model.startswith("stg_") and "unique" in documented.get(
+                "data_tests", ()
+            )
+            objects |= {meta.get("refers_to", model if is_key else None)} - {None}
+        if len(objects) == 1:
+            column["config"] = {"meta": Flow(refers_to=objects.pop())}
         return column
 
     # New entries
