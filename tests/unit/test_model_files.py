@@ -161,6 +161,22 @@ def test_columns_in_one_line_are_written_as_lines(tmp_path, columns):
     assert entry(secure, "another") == {"name": "another", "columns": []}
 
 
+def test_an_alias_is_written_as_what_it_stands_for(tmp_path):
+    folder = customer(tmp_path)
+    models(folder)
+    secure = folder / SECURED
+    text = secure.read_text()
+    named = "- name: data_source_id\n        data_type: bigint\n"
+    begin = text.index(named)
+    end = text.index("      - name: schema_name")
+    item = text[begin:end].replace("- name", "- &id\n        name")
+    text = f"{text[:begin]}- *id\n{text[end:]}".replace("models:", "models:\n", 1)
+    secure.write_text(f"anchors:\n      {item}\n{text}")
+    models(folder)
+    said = entry(secure, SECURE)["columns"]
+    assert [column["name"] for column in said] == [*SHOWN, "user_id", "access_type"]
+
+
 def test_columns_that_nothing_describes_are_left_to_a_person(tmp_path, capsys):
     document = f"datasets:\n{SCHEMAS.replace('schema_name', 'colour')}"
     folder = customer(tmp_path, document)

@@ -2,8 +2,8 @@
 
 Staging, the resolution of access, the audit and the monitoring models hold the rows of
 all users. dbt takes a model's package and folders from its file, so no config, tag or
-name makes a root project's model one of these. A package with other models than those
-that the Python part was built with is refused; an editable checkout holds both.
+name makes a root project's model one of these. A run refuses a package that differs
+from the one that the Python part was built with; an editable checkout holds both.
 """
 
 from __future__ import annotations

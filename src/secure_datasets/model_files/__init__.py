@@ -236,9 +236,8 @@ class _Files:
         for model in models or having:
             documented = self.entries[model].columns[name]
             meta = (documented.get("config") or {}).get("meta") or {}
-            is_key = model.startswith("stg_") and "unique" in documented.get(
-                "data_tests", ()
-            )
+            tests = documented.get("data_tests") or ()
+            is_key = model.startswith("stg_") and "unique" in tests
             objects |= {meta.get("refers_to", model if is_key else None)} - {None}
         if len(objects) == 1:
             column["config"] = {"meta": Flow(refers_to=objects.pop())}

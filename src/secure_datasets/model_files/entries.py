@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -103,31 +104,39 @@ def with_columns(
     )
     lines = text.splitlines(keepends=True)
     node = _value(entry, "columns")
+    is_block = node is not None and not node.flow_style
     if node is None:
-        # After the entry's last line.
         begin = end = _end(lines, entry.end_mark.line, len(lines))
-        indent, items, head = entry.start_mark.column + 2, [], True
     else:
-        items, head = node.value, node.flow_style
         begin = node.start_mark.line
-        end = _end(lines, node.end_mark.line + bool(head), len(lines))
-        indent = entry.start_mark.column + 2 if head else node.start_mark.column
-    read = yaml.SafeLoader("")
-    starts = [item.start_mark.line for item in items] + [end]
-    known = {}
-    for number, item in enumerate(items):
-        values = read.construct_document(item)
-        own = "" if head else "".join(lines[starts[number] : starts[number + 1]])
-        known[values["name"]] = (values, own)
-    new = []
+        end = _end(lines, node.end_mark.line + (not is_block), len(lines))
+    indent = node.start_mark.column if is_block else entry.start_mark.column + 2
+    items = node.value if node else []
+    loader = yaml.SafeLoader("")
+    said = {c["name"]: c for c in map(loader.construct_document, items)}
+    own = (
+        dict(zip(said, _texts_of(items, lines, end), strict=False)) if is_block else {}
+    )
+    new = [] if is_block else [" " * entry.start_mark.column + "columns:\n"]
     for column in columns:
-        values, own = known.get(column["name"], ({}, ""))
-        if own and is_in_step(column, values):
-            new.append(own)
+        name = column["name"]
+        documented = said.get(name, {})
+        if name in own and is_in_step(column, documented):
+            new.append(own[name])
         else:
-            new.append(_written({**column, **values, **column}, indent))
-    title = [" " * entry.start_mark.column + "columns:\n"] if head else []
-    return "".join([*lines[:begin], *title, *new, *lines[end:]])
+            new.append(_written({**column, **documented, **column}, indent))
+    return "".join([*lines[:begin], *new, *lines[end:]])
+
+
+def _texts_of(items: list[Any], lines: list[str], end: int) -> Iterator[str]:
+    """Yield the lines of each item of a list; nothing if one is an alias.
+
+    An alias has the place of what it stands for.
+    """
+    starts = [item.start_mark.line for item in items] + [end]
+    if starts == sorted({*starts}):
+        for begin, following in pairwise(starts):
+            yield "".join(lines[begin:following])
 
 
 def _value(node: Any, key: str) -> Any:
