@@ -79,10 +79,9 @@ def sentence_of(result: Any, errors: list[str]) -> str:
     for text in texts:
         if missing := WITHOUT_MODEL.search(text):
             return (
-                f"There is no model {missing[1]}: write {missing[1]}.sql with the one"
-                f" line {{{{ secure_datasets.secure_dataset('{missing[2]}') }}}}, or"
-                " take the dataset out of the config: remove your entry, or switch the"
-                f" product's off, {missing[2]}: false."
+                f"There is no model {missing[1]}: `secure-datasets models` writes it."
+                " Or take the dataset out of the config: remove your entry, or switch"
+                f" the product's off, {missing[2]}: false."
             )
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         told = [line for line in lines if not line.startswith(WRAPPING)]

@@ -172,6 +172,16 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     add = partial(_add_command, commands)
     _add_init(add)
+    models = add(
+        "models",
+        _models,
+        "write the model and YAML of each secure dataset, by the config and the YAML of"
+        " its base; exit code 1: something is left to write",
+        "models\nexample: secure-datasets models --check",
+    )
+    models.add_argument(
+        "--check", action="store_true", help="only list the files: for CI"
+    )
     _add_questions(add)
     _add_changes(add)
     _add_test(add)
@@ -508,6 +518,25 @@ def _init(options: argparse.Namespace) -> int:
     print(f"{len(made)} files are in {folder.resolve()}. Run next:\n")
     print(new.next_steps(folder, raw_schema is None, package))
     return YES
+
+
+def _models(options: argparse.Namespace) -> int:
+    from secure_datasets.model_files import written
+    from secure_datasets.questions.asked import QuestionError
+
+    folder = _project(options).folder
+    try:
+        made = written(folder)
+    except QuestionError as problem:
+        raise Unasked(str(problem)) from None
+    for path, text in made.files.items():
+        print(path.relative_to(folder))
+        if not options.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    for sentence in made.missing:
+        print(f"- {sentence}")
+    return NO if made.missing or (options.check and made.files) else YES
 
 
 # The quick engine

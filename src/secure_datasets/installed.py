@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from dbt_secure_spark.in_time import holds_in_time
+from secure_datasets.leaks import audience
 from secure_datasets.render.granting import Granting, Place
 
 PRODUCT = "secure_datasets"
@@ -15,11 +16,8 @@ BUILT = ("model", "seed", "snapshot")
 READ_OR_STORED = ("source", "test")
 # The folders of the product's models and seeds, and the names of nodes in no folder:
 # a clone of the product may have further nodes.
-FOLDERS = {
-    "role_permissions",
-    *("staging", "intermediate", "access", "datasets", "secure", "leaks", "privileges"),
-    *("view_authorization", "governance", "review", "changes", "repository"),
-    "expected_access",
+FOLDERS = audience.FOLDERS | {
+    *("secure", "repository", "role_permissions", "expected_access"),
 }
 # The stored models in the folders of views.
 STORED = {"uncounted_deliveries"}

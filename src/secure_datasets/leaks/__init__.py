@@ -8,7 +8,7 @@
 - ``texts`` compiles them
 - ``writers`` says which texts may write rows
 - ``python`` reads Python models
-- ``audience`` lists the product's relations for administrators
+- ``audience`` says which models of the product are for administrators
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from dbt_secure_spark.macros import PACKAGE as ADAPTER
 from dbt_secure_spark.settings import OF_CHANGES, OF_THE_PAST
 from dbt_secure_spark.versions import SUFFIX, named_versions
 from secure_datasets.config.plan import restrictions_on, star_query
-from secure_datasets.leaks.audience import ADMINISTRATORS, PACKAGE, RAW_SOURCE
+from secure_datasets.leaks.audience import PACKAGE, RAW_SOURCE, is_for_administrators
 from secure_datasets.leaks.detector import Detector, Finding, Model, Protected
 from secure_datasets.leaks.proof import USER
 from secure_datasets.leaks.python import (
@@ -209,7 +209,7 @@ class Graph:
             if node.resource_type not in ("model", "seed", "snapshot"):
                 continue
             name = node.name
-            is_products = node.package_name == PACKAGE and name in ADMINISTRATORS
+            is_products = is_for_administrators(node)
             if name.removeprefix(SECURE) in datasets and name.startswith(SECURE):
                 is_ruled = _is_rendered(node)
                 columns = self.secure_columns(name.removeprefix(SECURE))
@@ -305,7 +305,7 @@ class Graph:
 
     def why_it_may_write(self, node: ManifestSQLNode) -> str | None:
         """Return why a node with its own rules may write further rows; none if not."""
-        is_products = node.package_name == PACKAGE and node.name in ADMINISTRATORS
+        is_products = is_for_administrators(node)
         if is_products or node.resource_type == "seed" or _is_rendered(node):
             return None
         if node.language == "python":

@@ -21,6 +21,7 @@ from secure_datasets.questions.asked import QuestionError
 from secure_datasets.sql import spelling
 
 if TYPE_CHECKING:
+    from secure_datasets.config.models import Models
     from secure_datasets.questions.macros import Package
 
 ADDED = "default__secure_datasets_config"
@@ -92,20 +93,7 @@ def edited_config(package: Package, folder: Path) -> Edited:
     """Return the config of a project's files over the product's of the state."""
     # Only a question with a config imports dbt's exceptions: imports take time.
     from secure_datasets.config import tags
-    from secure_datasets.config.document import Source
-    from secure_datasets.config.errors import SentenceError
     from secure_datasets.config.models import Models
-    from secure_datasets.macro_methods import SecureDatasets
-
-    path, text = _file_of(folder)
-    found = MACRO.search(text)
-    macro = found[0] if found else ""
-    begins = text.count("\n", 0, found.start()) + 1 if found else 1
-    named = str(path.relative_to(folder)) if path else None
-
-    class Reader(SecureDatasets):
-        def sources(self, context: Any, added: Any) -> tuple[Source, ...]:
-            return (Source(), Source(named, macro, begins))
 
     columns: dict[str, dict[str, str | None]] = {}
     tagged: dict[str, dict[str, frozenset[str]]] = {}
@@ -119,18 +107,47 @@ def edited_config(package: Package, folder: Path) -> Edited:
                 column: tags.of_column(said)
                 for column, said in (node.get("columns") or {}).items()
             }
-    reader = Reader(Models(columns, tags=tagged), root=folder)
+    config = config_of_files(
+        package.state.document["macros"]["secure_datasets_config"],
+        folder,
+        package.context,
+        Models(columns, tags=tagged),
+    )
+    return Edited(package.state.document["config"], json.loads(json.dumps(config)))
+
+
+def config_of_files(
+    product: str, folder: Path | None, context: Any, models: Models
+) -> dict[str, Any]:
+    """Return the checked config of the product's macro and of a project's files.
+
+    folder   the root project's; none if the product is the root project
+    context  the names that the texts may use
+    """
+    from secure_datasets.config.document import Source
+    from secure_datasets.config.errors import SentenceError
+    from secure_datasets.macro_methods import SecureDatasets
+
+    path, text = _file_of(folder) if folder else (None, "")
+    found = MACRO.search(text)
+    macro = found[0] if found else ""
+    begins = text.count("\n", 0, found.start()) + 1 if found else 1
+    named = str(path.relative_to(folder)) if path and folder else None
+
+    class Reader(SecureDatasets):
+        def sources(self, context: Any, added: Any) -> tuple[Source, ...]:
+            return (Source(), Source(named, macro, begins))
+
     try:
-        added = _macro(package, macro) if macro else None
-        config = reader.read(_product_text(package), None, added)
+        added = _macro(context, macro) if macro else None
+        document = _product_text(product, context)
+        return Reader(models, root=folder).read(document, None, added)
     except SentenceError as problem:
         raise QuestionError(str(problem.msg)) from None
     except TemplateError as failure:
         raise QuestionError(
             f"{named} can't be rendered without dbt: {failure}"
         ) from None
-    before = package.state.document["config"]
-    return Edited(before, json.loads(json.dumps(config)))
 
 
 def roles_without_a_group(package: Package, edited: Edited) -> list[str]:
@@ -162,17 +179,17 @@ def _file_of(folder: Path) -> tuple[Path | None, str]:
     return None, ""
 
 
-def _macro(package: Package, source: str) -> Callable[[], str]:
-    """Return a macro of a project, with the relations of the state."""
+def _macro(context: Any, source: str) -> Callable[[], str]:
+    """Return a macro of a project, over the names that it may use."""
     from secure_datasets.questions.macros import ENVIRONMENT
 
     strict = ENVIRONMENT.overlay(undefined=StrictUndefined)
-    template = strict.from_string(source, globals=package.context)
+    template = strict.from_string(source, globals=context)
     return lambda: str(getattr(template.module, ADDED)())
 
 
-def _product_text(package: Package) -> str:
-    """Return the product's own document, as the run had it."""
+def _product_text(source: str, context: Any) -> str:
+    """Return the product's own document, from the text of its macro."""
     from secure_datasets.questions.macros import ENVIRONMENT
 
     texts: list[str] = []
@@ -181,7 +198,9 @@ def _product_text(package: Package) -> str:
         secure_datasets=lambda: reader, dispatch=lambda *_: lambda: ""
     )
     own = {"adapter": adapter, "context": None, "return": lambda value: ""}
-    source = package.state.document["macros"]["secure_datasets_config"]
-    template = ENVIRONMENT.from_string(source, globals={**package.context, **own})
+    # It checks the adapter first.
+    product = SimpleNamespace(check_adapter=lambda: "")
+    given = {"secure_datasets": product, **context, **own}
+    template = ENVIRONMENT.from_string(source, globals=given)
     template.module.secure_datasets_config()
     return texts[0]

@@ -265,8 +265,8 @@ def parse(product, dbt, tmp_path_factory):
             "dataset 'jobs': unknown key 'bse'; known are",
         ),
         (
-            "tier: project\n        keys: {project_id: project_id}\n        unchecked:",
-            "keys: {project_id: project_id}\n        unchecked:",
+            "unique_key: [test_id]\n        tier: project\n",
+            "unique_key: [test_id]\n",
             "secure_datasets_config: dataset 'tests': the key 'tier' is missing",
         ),
         (

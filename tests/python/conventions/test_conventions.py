@@ -24,6 +24,8 @@ from own_config import PRODUCTS, SAMPLES, document_of, together
 from projects import ROOT, SAMPLE, tracked_files
 from sqlglot import exp, parse_one
 
+from secure_datasets.model_files import written
+
 # What the adapter brings to every project; it calls nothing of the package.
 ADAPTER = ROOT / "src/dbt/include/secure_spark"
 MACROS = (ROOT / "macros", ADAPTER / "macros")
@@ -103,16 +105,6 @@ def macro_files() -> list[Path]:
     return sorted(path for folder in MACROS for path in folder.rglob("*.sql"))
 
 
-def carried(dataset: dict) -> list[str]:
-    """Return what a dataset carries after user_id."""
-    if "query" in dataset:
-        return []
-    if "tier" in dataset:
-        return CONFIG["tiers"][dataset["tier"]]["carries"]
-    cases = dataset["switch"]["cases"].values()
-    return next(CONFIG["tiers"][c["tier"]]["carries"] for c in cases if "tier" in c)
-
-
 def layer(node: dict) -> str:
     """Return the folder of a model."""
     return Path(node["original_file_path"]).parts[1]
@@ -130,13 +122,17 @@ def test_every_dataset_of_the_config_is_a_one_line_model():
         assert text == f"{{{{ secure_datasets.secure_dataset('{name}') }}}}\n"
 
 
-@pytest.mark.parametrize("name", CONFIG["datasets"])
-def test_a_secure_dataset_is_documented_with_the_columns_of_its_config(name, models):
-    dataset = CONFIG["datasets"][name]
-    if "base" in dataset:
-        assert list(models[dataset["base"]]["columns"]) == dataset["columns"]
-    expected = [*dataset["columns"], "user_id", *carried(dataset)]
-    assert list(models[PREFIX + name]["columns"]) == expected
+@pytest.mark.parametrize("part", [".", SAMPLE])
+def test_the_secure_datasets_are_written_by_their_command(part, product, project):
+    # In the copy, the sample has the package beside it.
+    made = written(product / part)
+    assert [*made.files, *made.missing] == [], f"in {part}: run secure-datasets models"
+
+
+def test_a_base_is_documented_with_the_columns_of_its_config(models):
+    for dataset in CONFIG["datasets"].values():
+        if "base" in dataset:
+            assert list(models[dataset["base"]]["columns"]) == dataset["columns"]
 
 
 @pytest.mark.parametrize("name", CONFIG["tiers"])

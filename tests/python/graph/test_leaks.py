@@ -22,7 +22,7 @@ from small_project import CONFIG_FILE, documented, small_project
 
 from secure_datasets.engines.duckdb import DuckDB, Rows
 from secure_datasets.leaks import spines
-from secure_datasets.leaks.audience import ADMINISTRATORS
+from secure_datasets.leaks.audience import is_for_administrators
 from secure_datasets.leaks.graph import Graph, _is_rendered
 from secure_datasets.leaks.graph import _relation as graph_relation
 from secure_datasets.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
@@ -318,7 +318,7 @@ MODELS: dict[str, str] = {
     "vw_secure_dataset_copied_out": "{{ config(materialized='view',"
     " post_hook='insert into open_jobs select job_id from {{ this }}') }}"
     "{{ secure_datasets.secure_dataset('copied_out') }}",
-    "int_user_group_memberships": "{{ config(post_hook='{% if execute %}"
+    "staging/int_user_group_memberships": "{{ config(post_hook='{% if execute %}"
     "{% do run_query(1) %}{% endif %}') }} select 1 as user_id",
     # What a template does to a database while the detector reads it.
     **{
@@ -469,15 +469,18 @@ MODELS: dict[str, str] = {
     "incremental_and_open": f"{INCREMENTAL} select team_id"
     " from {{ ref('unprotected') }}{% if is_incremental() %} where team_id >"
     " (select max(team_id) from {{ this }}){% endif %}",
+    # The folder of the secure datasets excuses nothing.
+    "secure/beside_the_datasets": "{{ config(contract={'enforced': false}) }}"
+    f" select 1 as user_id, job_id from {ALL}",
     # The product's own, for administrators, whatever they read.
     **dict.fromkeys(
         (
-            *("stg_users", "rejected_rows", "int_access_paths", "user_role_names"),
-            "vw_secure_user_roles",
+            *("staging/stg_users", "staging/rejected_rows", "staging/int_access_paths"),
+            *("staging/user_role_names", "staging/vw_secure_user_roles"),
         ),
         f"select 1 as user_id, 1 as raw_id from {ALL}",
     ),
-    "vw_dataset_effective_user_permissions": f"select 1 as user_id from {ALL}",
+    "access/vw_dataset_effective_user_permissions": f"select 1 as user_id from {ALL}",
 }  # fmt: skip
 PYTHON = """\
 def model(dbt, session):
@@ -832,6 +835,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             "vw_secure_dataset_copied_out": "insert into open_jobs",
         }.items()
     },
+    "beside_the_datasets": {(OWN, "all_jobs > beside_the_datasets", ALL_USERS)},
     "int_user_group_memberships": {
         (UNPROVEN, "int_user_group_memberships", "its text is made of rows")
     },
@@ -1280,7 +1284,7 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
                 for function in FUNCTIONS["functions"]
             },
             "models/python_without_ref.py": PYTHON_WITHOUT_REF,
-            "models/int_user_group_ancestors.py": PYTHON_WITHOUT_REF,
+            "models/staging/int_user_group_ancestors.py": PYTHON_WITHOUT_REF,
             "models/_models.yml": yaml.safe_dump(DOCUMENTED | SOURCES),
             "seeds/_seeds.yml": yaml.safe_dump(SEEDS),
             "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}"
@@ -1415,17 +1419,13 @@ def test_Z4_what_a_projects_own_macro_makes_of_a_text_can_not_be_proven(
     assert reason is None or reason.endswith(f"{name} of the project {package}")
 
 
-def test_Z4_the_products_own_relations_are_those_of_its_folders():
-    folders = ("staging", "intermediate", "access", "datasets", "view_authorization")
-    watching = ("leaks", "privileges", "governance", "changes", "review")
-    files = [
-        path
-        for folder in (*folders, *watching)
-        for path in (ROOT / "models" / folder).iterdir()
-    ]
-    assert {path.stem for path in files if path.suffix in (".sql", ".py")} == (
-        ADMINISTRATORS
-    )
+def test_Z4_no_model_of_a_root_project_is_the_products_for_administrators(parsed):
+    models = [n for n in parsed.nodes.values() if n.resource_type == "model"]
+    found = {node.name for node in models if is_for_administrators(node)}
+    own = {n.name: n for n in models if n.package_name == "secure_datasets"}
+    assert found == {n for n in own if not n.startswith("vw_secure_dataset_")}
+    in_same_folders = [n for n in models if n.package_name != "secure_datasets"]
+    assert {"access", "datasets"} <= {node.fqn[1] for node in in_same_folders}
 
 
 # The sample's, on which it is judged for ever.

@@ -34,7 +34,7 @@ from secure_datasets.questions.names import Named
 COMMANDS = (
     *("who", "why", "compare", "timeline", "as-of", "diff", "review", "decisions"),
     *("since", "what-if", "print", "render", "check", "test"),
-    *("init", "completion"),
+    *("init", "models", "completion"),
 )
 DAY = "2026-01-01 00:00:00"
 

@@ -249,12 +249,14 @@ def test_the_first_hour_secures_a_dataset(tmp_path, product, capsys):
     folder, commands = tmp_path / "acme", []
     made(folder, "--package", str(product))
     install_product(product, folder, "secure_datasets")
-    for place, text in first_hour.steps():
-        if place == "$":
-            commands.append(text.split()[:2])
-        else:
-            first_hour.write(folder, place, text)
+    place = ["--project-dir", str(folder), "--profiles-dir", str(folder)]
+    for part, text in first_hour.steps():
+        if part != "$":
+            first_hour.write(folder, part, text)
+            continue
+        commands.append(text.split()[:2])
+        if text == "secure-datasets models":
+            assert main(["models", *place]) == YES
     known = [word for word, *_ in commands]
     assert set(known) == {"pip", "secure-datasets", "cd", "dbt"} and len(known) > 12
-    place = ["--project-dir", str(folder), "--profiles-dir", str(folder)]
     assert main(["test", *place]) == YES, capsys.readouterr().out
