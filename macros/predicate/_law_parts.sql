@@ -12,7 +12,7 @@
     left join {{ ref(dataset.base) }} as base
         on
         {%- for column in dataset.unique_key %}
-            {{ 'and ' if not loop.first }}seen.{{ column }} = base.{{ column }}
+            {{ 'and ' if not loop.first }}seen.{{ column }} <=> base.{{ column }}
         {%- endfor %}
 )
 {%- endif -%}

@@ -15,10 +15,18 @@ from policy_battery import Battery
 from policy_sandbox import Sandbox, view_name
 from projects import ROOT
 
+from secure_datasets.engines.duckdb import DuckDB
+
 LAWS = {
     "assert_visible_rows_meet_every_rule",
     "assert_rows_that_meet_every_rule_are_visible",
     "assert_masks_are_put_on_and_change_nothing_else",
+}
+LAWS_OF_TIERS = {
+    "assert_granted_rows_are_in_secure_datasets",
+    "assert_rows_for_everyone_come_once",
+    "assert_secure_rows_have_a_grant",
+    "assert_unknown_is_seen_by_nobody",
 }
 USERS_VIEW = view_name("stg_users")
 CASES = int(os.environ.get("WORLDS", "200"))
@@ -358,6 +366,43 @@ def test_W1_the_laws_tell_rows_with_a_null_key_apart(star):
     star.view(view, f"select unit, total, cast(1 as bigint) as user_id from {totals}")
     masks = laws["assert_masks_are_put_on_and_change_nothing_else"]
     assert len(star.rows(macros.rendered(masks))) == 2
+
+
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_W1_the_laws_tell_rows_apart_by_each_part_of_their_key(is_masked):
+    """Also by one that is null, or that has the sign between the parts."""
+    star = Sandbox()
+    star.engine = DuckDB(fingerprints=True)
+    star.roles({1: ["A"], 2: []})
+    # A team's rows and those for everyone.
+    news = [
+        (10, *key, reach)
+        for reach in ("Team", "World")
+        for key in [(f"{reach}/b", "c"), (reach, "b/c"), (None, reach), (reach, None)]
+    ]
+    columns = ["team_id", "part", "code", "reach"]
+    kinds = "team_id bigint, part string, code string, reach string"
+    star.table("all_news", kinds, news)
+    star.table("access", "team_id bigint, user_id bigint", [(10, 1)])
+    document = json.loads(of_a_star([]))
+    document["datasets"] = {"news": document["datasets"]["news"]}
+    document["datasets"]["news"] |= {"columns": columns, "unique_key": columns[1:3]}
+    document["datasets"]["news"]["switch"]["cases"]["Team"]["keys"] = {
+        "team_id": "team_id"
+    }
+    if is_masked:
+        masked = {"role": "A", "resource": "news.reach", "mask": "'*'"}
+        document["policies"] = [masked]
+    config = json.dumps(document)
+    view, macros = star.secure(config, "news"), star.macros(config)
+    laws = [(ROOT / f"tests/dbt/{law}.sql").read_text() for law in LAWS | LAWS_OF_TIERS]
+    assert [star.rows(macros.rendered(text)) for text in laws] == [[]] * len(laws)
+    rows = star.rows(f"select * from {view}")
+    assert len(rows) == (12 if is_masked else 8)
+    for number, row in enumerate(rows):
+        star.load(view, star.columns(view), rows[:number] + rows[number + 1 :])
+        found = [each for text in laws for each in star.rows(macros.rendered(text))]
+        assert "/".join(filter(None, row[1:3])) in {key for _, key, *_ in found}, row
 
 
 def test_M14_who_counts_the_rules_of_a_dataset_over_another(star):
