@@ -405,6 +405,20 @@ def test_W1_the_laws_tell_rows_apart_by_each_part_of_their_key(is_masked):
         assert "/".join(filter(None, row[1:3])) in {key for _, key, *_ in found}, row
 
 
+def test_M8_a_law_names_rows_of_a_dataset_over_another_that_has_no_rules(star):
+    star.table("all_news", "news_id bigint, reach string", [(7, "World"), (8, "Team")])
+    star.table("access", "team_id bigint, user_id bigint", [(8, 1)])
+    document = of_a_star([])
+    star.secure(document, "news")
+    view, macros = star.secure(document, "notes"), star.macros(document)
+    law = (ROOT / "tests/dbt/assert_layered_rows_are_those_below.sql").read_text()
+    assert star.rows(macros.rendered(law)) == []
+    columns = {"news_id": "bigint", "reach": "string", "user_id": "bigint"}
+    star.load(view, columns, [(7, "World", None), (7, "World", 1)])
+    found = star.rows(macros.rendered(law))
+    assert found == [("notes", "7", 1), ("notes", "8", 1)]
+
+
 def test_M14_who_counts_the_rules_of_a_dataset_over_another(star):
     policies = [
         {"role": "A", "resource": "notes", "condition": "news_id < 9"},
