@@ -109,7 +109,7 @@ from (
 {% macro _rows_with_users(name, ruling, config, users, row) -%}
 {%- set dataset, is_restricted = config.datasets[ruling], secure_datasets.is_restricted(name, config) -%}
 {%- set is_query, is_layered = dataset.query is defined, secure_datasets.parent_dataset(dataset) is not none -%}
-{%- set columns = dataset.columns + secure_datasets.tier_columns(dataset, config) if is_query or is_layered else ['*'] -%}
+{%- set columns = dataset.columns + (secure_datasets.tier_columns(dataset, config) if is_query or is_layered else []) -%}
 select
     base.{{ columns | join(',\n    base.') }},
     users.user_id,
@@ -140,7 +140,7 @@ inner join ({{ users }}) as users
     {%- do everyone.append('true' if is_query else 'base.asked_is_public') -%}
 {%- else -%}
     {%- for case in secure_datasets.tier_rules(dataset) if case.is_for_everyone -%}
-        {%- do everyone.append('coalesce(' ~ case.applies ~ ', false)') -%}
+        {%- do everyone.append('coalesce(' ~ secure_datasets.case_applies(case, 'base') ~ ', false)') -%}
     {%- endfor -%}
 {%- endif -%}
 {{ everyone | join(' or ') or 'false' }}

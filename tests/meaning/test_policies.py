@@ -343,6 +343,40 @@ def test_W1_a_column_of_a_dataset_over_another_is_not_taken_for_what_is_for_ever
     assert found == [(7, True), (8, False)]
 
 
+def test_W1_columns_of_the_base_are_not_taken_for_those_of_the_users(star):
+    """The dataset has none of the first; by the second its switch decides."""
+    document = json.loads(of_a_star([{"role": "A", "resource": "news"}]))
+    news = document["datasets"]["news"]
+    news["columns"][1] = document["datasets"]["notes"]["columns"][1] = "is_live"
+    cases = news["switch"]["cases"].values()
+    news["switch"] = {
+        "column": "is_live",
+        "cases": dict(zip(("yes", "no"), cases, strict=True)),
+    }
+    star.table(
+        "all_news",
+        "news_id bigint, user_id bigint, is_live string",
+        [(7, 3, "no"), (8, 3, "yes")],
+    )
+    star.table("access", "team_id bigint, user_id bigint", [(8, 1)])
+    star.roles({1: ["A"], 3: []}, inactive=[2])
+    config = json.dumps(document)
+    view, macros = star.secure(config, "news"), star.macros(config)
+    seen = [(7, 1), (8, 1)]
+    assert star.rows(f"select news_id, user_id from {view}") == seen
+    star.secure(config, "notes")
+    laws = [(ROOT / f"tests/dbt/{law}.sql").read_text() for law in LAWS]
+    assert [star.rows(macros.rendered(text)) for text in laws] == [[]] * len(laws)
+    query = macros.gates_query(
+        "news", macros.secure_datasets_config(), f"select * from {USERS_VIEW}"
+    )
+    found = star.rows(
+        f"select news_id, user_id, rule_1 and (case_2 or case_1_first) from ({query})"
+    )
+    assert [row[:2] for row in found] == [(n, u) for n in (7, 8) for u in (1, 2, 3)]
+    assert [row[:2] for row in found if row[2]] == seen
+
+
 def test_W1_the_laws_tell_rows_with_a_null_key_apart(star):
     policies = [
         {"role": "A", "resource": "sums", "condition": "total > 0"},
