@@ -6,8 +6,10 @@
 
 {#
     The rows of a dataset's base with each user who passes its tier, and nothing else. A layered
-    dataset has no tier, and takes the rows of the dataset below. The dataset is an element of
-    restricted_datasets().
+    dataset has no tier, and takes the rows of the dataset below.
+
+    dataset  the dataset's entry, or the element of restricted_datasets() if it shows fewer columns
+             than the dataset at the end of its chain
 #}
 {% macro rows_past_the_tier(dataset, config) -%}
 {%- set queries, is_layered = [], secure_datasets.parent_dataset(dataset) is not none -%}
@@ -18,7 +20,7 @@
 {%- set tier = config.tiers[case.rule.tier] if not case.is_for_everyone -%}
 {%- set query -%}
 {#- The base may have a user_id of its own, which the dataset has not. -#}
-select base.{{ dataset.base_columns | join(', base.') }}, users.user_id
+select base.{{ (dataset.base_columns or dataset.columns) | join(', base.') }}, users.user_id
 from {{ ref(dataset.base) }} as base
 cross join ({{ secure_datasets.live_users() }}) as users
 where
