@@ -377,6 +377,26 @@ def test_W1_columns_of_the_base_are_not_taken_for_those_of_the_users(star):
     assert [row[:2] for row in found if row[2]] == seen
 
 
+@pytest.mark.parametrize("column", ["rule_1", "case_1", "is_there", "asked_is_live"])
+def test_W1_a_column_is_not_taken_for_the_result_of_a_gate(star, column):
+    star.table("access", "team_id bigint, user_id bigint", [(8, 1)])
+    found = []
+    for name in ("plain", column):
+        policies = [{"role": "A", "resource": "news", "condition": f"{name} < 6"}]
+        document = json.loads(of_a_star(policies))
+        document["datasets"]["news"]["columns"].append(name)
+        rows = [(7, "World", 5), (8, "Team", 9)]
+        star.table("all_news", f"news_id bigint, reach string, {name} bigint", rows)
+        macros = star.macros(json.dumps(document))
+        query = macros.gates_query(
+            "news", macros.secure_datasets_config(), f"select * from {USERS_VIEW}"
+        )
+        gates = "news_id, user_id, is_live, is_public, case_1, case_2, rule_1"
+        found.append(star.rows(f"select {gates} from ({query})"))
+    assert found[0] == found[1]
+    assert {row[-1] for row in found[0]} == {True, False}
+
+
 def test_W1_the_laws_tell_rows_with_a_null_key_apart(star):
     policies = [
         {"role": "A", "resource": "sums", "condition": "total > 0"},
