@@ -18,6 +18,12 @@
 {% endmacro %}
 
 
+{# Whether a case applies to a row of a relation. #}
+{% macro case_applies(case, relation) -%}
+{{ (relation ~ '.' if case.applies != 'true') ~ case.applies }}
+{%- endmacro %}
+
+
 {# The rules that let a row pass a dataset's tier; without a tier, one rule that lets every row pass for everyone. #}
 {% macro tier_rules(dataset) %}
     {%- if dataset.visible_to is defined -%}
@@ -49,13 +55,16 @@
 {% endmacro %}
 
 
-{# The datasets with a base and more rules than their tier; a query has none. #}
+{#
+    The datasets with a base and more rules than their tier; a query has none. `base_columns` are those
+    on which the rules at the end of its chain act, also where it shows fewer.
+#}
 {% macro restricted_datasets(config) %}
     {%- set found = {} -%}
     {%- for name, dataset in config.datasets.items() if secure_datasets.is_restricted(name, config) -%}
         {%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
         {%- if ruling_entry.base is defined -%}
-            {% do found.update({name: dict(ruling_entry, columns=dataset.columns, unique_key=dataset.unique_key)}) %}
+            {% do found.update({name: dict(ruling_entry, columns=dataset.columns, unique_key=dataset.unique_key, base_columns=ruling_entry.columns)}) %}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}

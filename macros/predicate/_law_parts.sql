@@ -7,12 +7,12 @@
 {{ ref('vw_secure_dataset_' ~ name) }}
 {%- else -%}
 (
-    select base.*, seen.user_id
+    select base.{{ dataset.columns | join(', base.') }}, seen.user_id
     from {{ ref('vw_secure_dataset_' ~ name) }} as seen
     left join {{ ref(dataset.base) }} as base
         on
         {%- for column in dataset.unique_key %}
-            {{ 'and ' if not loop.first }}seen.{{ column }} = base.{{ column }}
+            {{ 'and ' if not loop.first }}seen.{{ column }} <=> base.{{ column }}
         {%- endfor %}
 )
 {%- endif -%}

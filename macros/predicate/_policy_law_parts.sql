@@ -7,6 +7,9 @@
 {#
     The rows of a dataset's base with each user who passes its tier, and nothing else. A layered
     dataset has no tier, and takes the rows of the dataset below.
+
+    dataset  the dataset's entry, or the element of restricted_datasets() if it shows fewer columns
+             than the dataset at the end of its chain
 #}
 {% macro rows_past_the_tier(dataset, config) -%}
 {%- set queries, is_layered = [], secure_datasets.parent_dataset(dataset) is not none -%}
@@ -16,12 +19,12 @@
 {%- for case in secure_datasets.tier_rules(dataset) if not is_layered -%}
 {%- set tier = config.tiers[case.rule.tier] if not case.is_for_everyone -%}
 {%- set query -%}
-select base.*, users.user_id
+{#- The base may have a user_id of its own, which the dataset has not. -#}
+select base.{{ (dataset.base_columns or dataset.columns) | join(', base.') }}, users.user_id
 from {{ ref(dataset.base) }} as base
-cross join {{ ref('stg_users') }} as users
+cross join ({{ secure_datasets.live_users() }}) as users
 where
-    users.is_live
-    and {{ case.applies }}
+    {{ secure_datasets.case_applies(case, 'base') }}
     {%- if not case.is_for_everyone %}
     and {{ secure_datasets.both_rights_exist(case.rule, tier, 'base', 'users.user_id') }}
     {%- endif %}

@@ -23,8 +23,9 @@
 {%- endif -%}
 {%- for check in checks -%}
     {%- set lacking = check.columns | reject('in', config.datasets[dataset].columns) | list -%}
-    {%- if check.dataset != dataset and lacking -%}
-        {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", "lacks '" ~ lacking | join("', '") ~ "', which a check of '" ~ check.dataset ~ "' names: check the rows for that one") %}
+    {%- if lacking -%}
+        {%- set instead = "check the rows for that one" if check.dataset != dataset else "give its policy 'check: false'" -%}
+        {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", "lacks '" ~ lacking | join("', '") ~ "', which a check of '" ~ check.dataset ~ "' names: " ~ instead) %}
     {%- endif -%}
 {%- endfor -%}
 select

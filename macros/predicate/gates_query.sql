@@ -27,8 +27,8 @@ select
     {{ ruling }}.{{ column }},
     {%- endfor %}
     {{ ruling }}.user_id,
-    {{ ruling }}.asked_is_live as is_live,
-    {{ ruling }}.asked_is_public as is_public,
+    {{ ruling }}.`asked is_live` as is_live,
+    {{ ruling }}.`asked is_public` as is_public,
     {%- for column in cases | map(attribute='columns') | sum(start=[]) | unique %}
     {{ ruling }}.{{ column }} as key_{{ column }},
     {%- endfor %}
@@ -38,7 +38,7 @@ from (
     select
         {{ ruling }}.*,
         {{- secure_datasets._gates_before_masks(cases, rules) }}
-        true as is_there
+        true as `asked is_there`
     from (
         {{ secure_datasets._rows_with_users(name, ruling, config, users, row) | indent(8) }}
     ) as {{ ruling }}
@@ -47,15 +47,16 @@ from (
 
 
 {#
-    The columns of the gates that are already computed, and the masks. The lines have their final
-    indentation, because `indent` would change a literal of several lines.
+    The columns of the gates that are already computed, under names that no column of a dataset has,
+    and the masks. The lines have their final indentation, because `indent` would change a literal of
+    several lines.
 #}
 {% macro _results_of_gates(ruling, cases, rules) -%}
     {%- for case in cases %}
-    {{ ruling }}.case_{{ loop.index }},
+    {{ ruling }}.`asked case_{{ loop.index }}` as case_{{ loop.index }},
     {%- if case.tier %}
-    {{ ruling }}.case_{{ loop.index }}_first,
-    {{ ruling }}.case_{{ loop.index }}_second,
+    {{ ruling }}.`asked case_{{ loop.index }}_first` as case_{{ loop.index }}_first,
+    {{ ruling }}.`asked case_{{ loop.index }}_second` as case_{{ loop.index }}_second,
     {%- endif %}
     {%- endfor %}
     {%- for rule in rules %}
@@ -67,12 +68,12 @@ from (
     {%- endif %}
     {{ rule.says }} as rule_{{ loop.index }}_says,
     {%- else %}
-    {{ ruling }}.rule_{{ loop.index }},
+    {{ ruling }}.`asked rule_{{ loop.index }}` as rule_{{ loop.index }},
     {%- if rule.is_for is defined %}
-    {{ ruling }}.rule_{{ loop.index }}_is_for,
-    {{ ruling }}.rule_{{ loop.index }}_says,
+    {{ ruling }}.`asked rule_{{ loop.index }}_is_for` as rule_{{ loop.index }}_is_for,
+    {{ ruling }}.`asked rule_{{ loop.index }}_says` as rule_{{ loop.index }}_says,
     {%- if rule.in_time %}
-    {{ ruling }}.rule_{{ loop.index }}_in_time,
+    {{ ruling }}.`asked rule_{{ loop.index }}_in_time` as rule_{{ loop.index }}_in_time,
     {%- endif %}
     {%- endif %}
     {%- endif %}
@@ -86,19 +87,19 @@ from (
 #}
 {% macro _gates_before_masks(cases, rules) -%}
         {%- for case in cases %}
-        {{ case.applies }} as case_{{ loop.index }},
+        {{ case.applies }} as `asked case_{{ loop.index }}`,
         {%- if case.tier %}
-        {{ case.first }} as case_{{ loop.index }}_first,
-        {{ case.second or 'cast(null as boolean)' }} as case_{{ loop.index }}_second,
+        {{ case.first }} as `asked case_{{ loop.index }}_first`,
+        {{ case.second or 'cast(null as boolean)' }} as `asked case_{{ loop.index }}_second`,
         {%- endif %}
         {%- endfor %}
         {%- for rule in rules if not rule.is_mask %}
-        {{ rule.applies or 'cast(null as boolean)' }} as rule_{{ loop.index }},
+        {{ rule.applies or 'cast(null as boolean)' }} as `asked rule_{{ loop.index }}`,
         {%- if rule.is_for is defined %}
-        {{ rule.is_for }} as rule_{{ loop.index }}_is_for,
-        {{ rule.says }} as rule_{{ loop.index }}_says,
+        {{ rule.is_for }} as `asked rule_{{ loop.index }}_is_for`,
+        {{ rule.says }} as `asked rule_{{ loop.index }}_says`,
         {%- if rule.in_time %}
-        {{ rule.in_time }} as rule_{{ loop.index }}_in_time,
+        {{ rule.in_time }} as `asked rule_{{ loop.index }}_in_time`,
         {%- endif %}
         {%- endif %}
         {%- endfor %}
@@ -109,12 +110,12 @@ from (
 {% macro _rows_with_users(name, ruling, config, users, row) -%}
 {%- set dataset, is_restricted = config.datasets[ruling], secure_datasets.is_restricted(name, config) -%}
 {%- set is_query, is_layered = dataset.query is defined, secure_datasets.parent_dataset(dataset) is not none -%}
-{%- set columns = dataset.columns + secure_datasets.tier_columns(dataset, config) if is_query or is_layered else ['*'] -%}
+{%- set columns = dataset.columns + (secure_datasets.tier_columns(dataset, config) if is_query or is_layered else []) -%}
 select
     base.{{ columns | join(',\n    base.') }},
     users.user_id,
-    users.is_live as asked_is_live,
-    {{ 'false' if is_restricted else secure_datasets._row_is_public(dataset, is_query, is_layered) }} as asked_is_public
+    users.is_live as `asked is_live`,
+    {{ 'false' if is_restricted else secure_datasets._row_is_public(dataset, is_query, is_layered) }} as `asked is_public`
 from{{ ' ' }}
 {%- if is_query -%}
 (
@@ -137,10 +138,10 @@ inner join ({{ users }}) as users
 {% macro _row_is_public(dataset, is_query, is_layered) -%}
 {%- set everyone = [] -%}
 {%- if is_query or is_layered -%}
-    {%- do everyone.append('true' if is_query else 'base.asked_is_public') -%}
+    {%- do everyone.append('true' if is_query else 'base.`asked is_public`') -%}
 {%- else -%}
     {%- for case in secure_datasets.tier_rules(dataset) if case.is_for_everyone -%}
-        {%- do everyone.append('coalesce(' ~ case.applies ~ ', false)') -%}
+        {%- do everyone.append('coalesce(' ~ secure_datasets.case_applies(case, 'base') ~ ', false)') -%}
     {%- endfor -%}
 {%- endif -%}
 {{ everyone | join(' or ') or 'false' }}

@@ -5,7 +5,7 @@
     config      the document of secure_datasets_config()
     per_user    whether each user gets the rows for everyone, which else have no user
     users       a query with `user_id`; the live users by default
-    are_marked  whether the last column is `asked_is_public`: whether a row is for everyone
+    are_marked  whether the last column is `asked is_public`: whether a row is for everyone
 #}
 {% macro layered_rows(dataset, config, per_user, users=none, are_marked=false) -%}
 {%- set has_both = per_user and secure_datasets.has_public_rows(secure_datasets.parent_dataset(dataset), config) -%}
@@ -20,7 +20,7 @@ select
     base.{{ column }}
     {%- endfor %}
     {%- if are_marked -%},
-    {{ 'false' if loop.first else 'true' }} as asked_is_public
+    {{ 'false' if loop.first else 'true' }} as `asked is_public`
     {%- endif %}
 from {{ ref(dataset.base) }} as base
 {%- if not loop.first %}

@@ -44,20 +44,22 @@ incomplete as (
 
 )
 
-select /*+ broadcast(incomplete) */
+select
     '{{ name }}' as dataset,
-    {{ secure_datasets.row_key(dataset, 'base') }} as row_key,
-    incomplete.user_id
+    {{ secure_datasets.row_key(dataset, 'missing') }} as row_key,
+    missing.user_id
+from (
+select /*+ broadcast(incomplete) */
+    {% for column in dataset.unique_key %}base.{{ column }}, {% endfor %}incomplete.user_id
 from (select * from {{ ref(dataset.base) }} where {{ case.applies }}) as base
 inner join incomplete
     on{{ secure_datasets.columns_agree(columns, 'base', 'incomplete') }}
 except
 select /*+ broadcast(incomplete) */
-    '{{ name }}' as dataset,
-    {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
-    secure.user_id
+    {% for column in dataset.unique_key %}secure.{{ column }}, {% endfor %}secure.user_id
 from {{ secure }} as secure
 left semi join incomplete
     on{{ secure_datasets.columns_agree(columns + ['user_id'], 'secure', 'incomplete') }}
+) as missing
 )
 {%- endcall %}

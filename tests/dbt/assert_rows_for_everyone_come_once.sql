@@ -7,18 +7,19 @@
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'base') }} as row_key,
-    count(secure.{{ dataset.unique_key[0] }}) as times,
+    count(secure.{{ dataset.switch.column }}) as times,
     count(secure.user_id) as times_with_user
 from {{ ref(dataset.base) }} as base
 left join {{ ref('vw_secure_dataset_' ~ name) }} as secure
     on
     {%- for column in dataset.unique_key %}
-        {{ 'and ' if not loop.first }}base.{{ column }} = secure.{{ column }}
+        {{ 'and ' if not loop.first }}base.{{ column }} <=> secure.{{ column }}
     {%- endfor %}
 where base.{{ case.applies }}
-group by {{ secure_datasets.row_key(dataset, 'base') }}
+group by {% for column in dataset.unique_key %}base.{{ column }}{{ ', ' if not loop.last }}{% endfor %}
+
 having
-    count(secure.{{ dataset.unique_key[0] }}) != 1
+    count(secure.{{ dataset.switch.column }}) != 1
     or count(secure.user_id) > 0
     {%- for column in config.tiers[tier].carries %}
     or count(secure.{{ column }}) > 0

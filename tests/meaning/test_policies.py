@@ -15,10 +15,18 @@ from policy_battery import Battery
 from policy_sandbox import Sandbox, view_name
 from projects import ROOT
 
+from secure_datasets.engines.duckdb import DuckDB
+
 LAWS = {
     "assert_visible_rows_meet_every_rule",
     "assert_rows_that_meet_every_rule_are_visible",
     "assert_masks_are_put_on_and_change_nothing_else",
+}
+LAWS_OF_TIERS = {
+    "assert_granted_rows_are_in_secure_datasets",
+    "assert_rows_for_everyone_come_once",
+    "assert_secure_rows_have_a_grant",
+    "assert_unknown_is_seen_by_nobody",
 }
 USERS_VIEW = view_name("stg_users")
 CASES = int(os.environ.get("WORLDS", "200"))
@@ -335,6 +343,60 @@ def test_W1_a_column_of_a_dataset_over_another_is_not_taken_for_what_is_for_ever
     assert found == [(7, True), (8, False)]
 
 
+def test_W1_columns_of_the_base_are_not_taken_for_those_of_the_users(star):
+    """The dataset has none of the first; by the second its switch decides."""
+    document = json.loads(of_a_star([{"role": "A", "resource": "news"}]))
+    news = document["datasets"]["news"]
+    news["columns"][1] = document["datasets"]["notes"]["columns"][1] = "is_live"
+    cases = news["switch"]["cases"].values()
+    news["switch"] = {
+        "column": "is_live",
+        "cases": dict(zip(("yes", "no"), cases, strict=True)),
+    }
+    star.table(
+        "all_news",
+        "news_id bigint, user_id bigint, is_live string",
+        [(7, 3, "no"), (8, 3, "yes")],
+    )
+    star.table("access", "team_id bigint, user_id bigint", [(8, 1)])
+    star.roles({1: ["A"], 3: []}, inactive=[2])
+    config = json.dumps(document)
+    view, macros = star.secure(config, "news"), star.macros(config)
+    seen = [(7, 1), (8, 1)]
+    assert star.rows(f"select news_id, user_id from {view}") == seen
+    star.secure(config, "notes")
+    laws = [(ROOT / f"tests/dbt/{law}.sql").read_text() for law in LAWS]
+    assert [star.rows(macros.rendered(text)) for text in laws] == [[]] * len(laws)
+    query = macros.gates_query(
+        "news", macros.secure_datasets_config(), f"select * from {USERS_VIEW}"
+    )
+    found = star.rows(
+        f"select news_id, user_id, rule_1 and (case_2 or case_1_first) from ({query})"
+    )
+    assert [row[:2] for row in found] == [(n, u) for n in (7, 8) for u in (1, 2, 3)]
+    assert [row[:2] for row in found if row[2]] == seen
+
+
+@pytest.mark.parametrize("column", ["rule_1", "case_1", "is_there", "asked_is_live"])
+def test_W1_a_column_is_not_taken_for_the_result_of_a_gate(star, column):
+    star.table("access", "team_id bigint, user_id bigint", [(8, 1)])
+    found = []
+    for name in ("plain", column):
+        policies = [{"role": "A", "resource": "news", "condition": f"{name} < 6"}]
+        document = json.loads(of_a_star(policies))
+        document["datasets"]["news"]["columns"].append(name)
+        rows = [(7, "World", 5), (8, "Team", 9)]
+        star.table("all_news", f"news_id bigint, reach string, {name} bigint", rows)
+        macros = star.macros(json.dumps(document))
+        query = macros.gates_query(
+            "news", macros.secure_datasets_config(), f"select * from {USERS_VIEW}"
+        )
+        gates = "news_id, user_id, is_live, is_public, case_1, case_2, rule_1"
+        found.append(star.rows(f"select {gates} from ({query})"))
+    assert found[0] == found[1]
+    assert {row[-1] for row in found[0]} == {True, False}
+
+
 def test_W1_the_laws_tell_rows_with_a_null_key_apart(star):
     policies = [
         {"role": "A", "resource": "sums", "condition": "total > 0"},
@@ -358,6 +420,57 @@ def test_W1_the_laws_tell_rows_with_a_null_key_apart(star):
     star.view(view, f"select unit, total, cast(1 as bigint) as user_id from {totals}")
     masks = laws["assert_masks_are_put_on_and_change_nothing_else"]
     assert len(star.rows(macros.rendered(masks))) == 2
+
+
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_W1_the_laws_tell_rows_apart_by_each_part_of_their_key(is_masked):
+    """Also by one that is null, or that has the sign between the parts."""
+    star = Sandbox()
+    star.engine = DuckDB(fingerprints=True)
+    star.roles({1: ["A"], 2: []})
+    # A team's rows and those for everyone.
+    news = [
+        (10, *key, reach)
+        for reach in ("Team", "World")
+        for key in [(f"{reach}/b", "c"), (reach, "b/c"), (None, reach), (reach, None)]
+    ]
+    columns = ["team_id", "part", "code", "reach"]
+    kinds = "team_id bigint, part string, code string, reach string"
+    star.table("all_news", kinds, news)
+    star.table("access", "team_id bigint, user_id bigint", [(10, 1)])
+    document = json.loads(of_a_star([]))
+    document["datasets"] = {"news": document["datasets"]["news"]}
+    document["datasets"]["news"] |= {"columns": columns, "unique_key": columns[1:3]}
+    document["datasets"]["news"]["switch"]["cases"]["Team"]["keys"] = {
+        "team_id": "team_id"
+    }
+    if is_masked:
+        masked = {"role": "A", "resource": "news.reach", "mask": "'*'"}
+        document["policies"] = [masked]
+    config = json.dumps(document)
+    view, macros = star.secure(config, "news"), star.macros(config)
+    laws = [(ROOT / f"tests/dbt/{law}.sql").read_text() for law in LAWS | LAWS_OF_TIERS]
+    assert [star.rows(macros.rendered(text)) for text in laws] == [[]] * len(laws)
+    rows = star.rows(f"select * from {view}")
+    assert len(rows) == (12 if is_masked else 8)
+    for number, row in enumerate(rows):
+        star.load(view, star.columns(view), rows[:number] + rows[number + 1 :])
+        found = [each for text in laws for each in star.rows(macros.rendered(text))]
+        assert "/".join(filter(None, row[1:3])) in {key for _, key, *_ in found}, row
+
+
+def test_M8_a_law_names_rows_of_a_dataset_over_another_that_has_no_rules(star):
+    star.table("all_news", "news_id bigint, reach string", [(7, "World"), (8, "Team")])
+    star.table("access", "team_id bigint, user_id bigint", [(8, 1)])
+    document = of_a_star([])
+    star.secure(document, "news")
+    view, macros = star.secure(document, "notes"), star.macros(document)
+    law = (ROOT / "tests/dbt/assert_layered_rows_are_those_below.sql").read_text()
+    assert star.rows(macros.rendered(law)) == []
+    columns = {"news_id": "bigint", "reach": "string", "user_id": "bigint"}
+    star.load(view, columns, [(7, "World", None), (7, "World", 1)])
+    found = star.rows(macros.rendered(law))
+    assert found == [("notes", "7", 1), ("notes", "8", 1)]
 
 
 def test_M14_who_counts_the_rules_of_a_dataset_over_another(star):

@@ -199,10 +199,12 @@ LAYERS = """
 def checked_above(sandbox):
     """Check the rows for the dataset `notes` over `runs`; return (run, reason)."""
     sandbox.table("staff", "user_id bigint, unit string", [(1, "X")])
+    sandbox.table("team_access", "team_id bigint, user_id bigint, kind string", [])
 
     def call(*policies: str) -> list[tuple]:
         reader = "\nreader: {relation: staff, key: user_id}"
-        macros = sandbox.macros(config(*policies, dataset=LAYERS) + reader)
+        document = config(*policies, dataset=LAYERS) + reader
+        macros = sandbox.macros(document.replace("carries: []", "carries: [kind]"))
         sql = macros.checked_rows("notes", "A", "policies_written", "1")
         return sandbox.rows(f"select run_id, rejection_reason from ({sql}) as checked")
 
@@ -238,3 +240,16 @@ def test_R10_a_check_below_names_only_columns_that_are_there(checked_above):
     with pytest.raises(Stopped, match=wanted):
         checked_above(below)
     assert checked_above(f"{below}, check: false") == reasons(*[None] * 4)
+
+
+@pytest.mark.parametrize(
+    ("column", "condition"), [("kind", "kind = 'User'"), ("user_id", "user_id = 1")]
+)
+def test_R10_a_check_names_no_column_that_no_written_row_has(
+    checked_above, column, condition
+):
+    own = f'role: A, resource: notes, condition: "{condition}"'
+    wanted = f"'notes': lacks '{column}', which a check of 'notes' names: give its"
+    with pytest.raises(Stopped, match=wanted):
+        checked_above(own)
+    assert checked_above(f"{own}, check: false") == reasons(*[None] * 4)
