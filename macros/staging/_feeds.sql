@@ -92,15 +92,14 @@ case when {{ text }} rlike '^[+-]?[0-9]+$' then try_cast({{ text }} as decimal(3
 
 
 {#
-    The function that reads an epoch, the first and last number that are in the calendar, every
-    moment of the years 1 to 9999, and the last number that is a moment since 1973 by a longer unit:
-    a present one, so that the declared unit is wrong. None if `written` is not an epoch.
+    The function that reads an epoch, and the first and last number that are in the calendar: every
+    moment of the years 1 to 9999. None if `written` is not an epoch.
 #}
 {% macro _epoch(written) %}
     {{ return({
-        'epoch_seconds': ('timestamp_seconds', '-62135596800', '253402300799', none),
-        'epoch_millis': ('timestamp_millis', '-62135596800000', '253402300799999', '99999999999'),
-        'epoch_micros': ('timestamp_micros', '-62135596800000000', '253402300799999999', '99999999999999'),
+        'epoch_seconds': ('timestamp_seconds', '-62135596800', '253402300799'),
+        'epoch_millis': ('timestamp_millis', '-62135596800000', '253402300799999'),
+        'epoch_micros': ('timestamp_micros', '-62135596800000000', '253402300799999999'),
     }.get(written)) }}
 {% endmacro %}
 
@@ -136,7 +135,7 @@ coalesce(
 {%- if unit -%}
 {%- set number = secure_datasets.read_value(secure_datasets.whole_text(column), 'bigint') -%}
 case
-            when {{ number }} between {{ unit[1] }} and {{ unit[2] }}{{ ' and ' ~ number ~ ' not between 100000000 and ' ~ unit[3] if unit[3] }}
+            when {{ number }} between {{ unit[1] }} and {{ unit[2] }}
                 then {{ secure_datasets.utc_text(unit[0] ~ '(' ~ number ~ ')') }}
             else {{ text }}
         end

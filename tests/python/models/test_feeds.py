@@ -813,27 +813,6 @@ def test_positions_and_loads_that_can_t_be_read_are_counted():
     assert unreadable(loads, rows) == {"at": (1, "99999999")}
 
 
-@pytest.mark.parametrize(
-    ("written", "number", "first"),
-    [
-        ("epoch_millis", 1772409600, 100000000000),
-        ("epoch_micros", 1772409600, 100000000000000),
-        ("epoch_micros", 1772409600000, 100000000000000),
-    ],
-)
-def test_f12_a_present_moment_by_a_longer_unit_can_t_be_read(written, number, first):
-    """It would be one of 1970: a right that begins later would be in force."""
-    types = TEXTS | {"date_created": "bigint"}
-    for each, reason in ((number, "unreadable date_created"), (first, None), (0, None)):
-        rows = [member(None, None, date_created=each, date_modified=None)]
-        row = one({"reads": {"timestamps": written}}, rows, types)
-        assert row["rejection_reason"] == reason
-    feed = LOG | {"moment_in": written}
-    digits = "9" * len(str(number))
-    assert unreadable(feed, [member("c", str(number))]) == {"at": (1, digits)}
-    assert unreadable(feed, [member("c", str(first)), member("c", "0")]) == {}
-
-
 def test_periods_that_can_t_be_read_are_counted():
     ends = ("soon", "infinity", "9999-12-31T23:59:59-05:00", None, day(3))
     rows = [period(day(1), each) for each in ends]
