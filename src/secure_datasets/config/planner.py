@@ -21,8 +21,6 @@ class Planner:
     values_row = staticmethod(writing.values_row)
     named_keys = staticmethod(writing.named_keys)
     tier_parts = staticmethod(tiers.tier_parts)
-    linking_columns = staticmethod(tiers.linking_columns)
-    in_one_order = staticmethod(tiers.in_one_order)
     path_columns = staticmethod(tiers.path_columns)
     documented_columns = staticmethod(documented_columns)
     without_past = staticmethod(without_past)

@@ -317,6 +317,7 @@ READ_BY_PYTHON = {
     "judged_grants": {"secure_datasets_config", "repository_tables"},
     "review_status": {"secure_datasets_config"},
     "access_findings": {"repository_tables", "finding_rules"},
+    "uncounted_deliveries": {"secure_datasets_config", "repository_tables"},
 }
 
 
