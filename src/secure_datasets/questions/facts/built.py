@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
-from importlib.resources import files
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 from secure_datasets.questions.notes import Facts
-from secure_datasets.sql.writing import filled
+from secure_datasets.sql.writing import template
 
 Ref = Callable[[str], Any]
 
@@ -66,17 +65,9 @@ def in_list(values: Iterable[Any]) -> str:
 def written(
     built: Built, name: str, /, package: str = __package__ or "", **values: Any
 ) -> str:
-    """Return the text of a file of SQL. A place without a value names a relation.
-
-    A value may be a function of what is built. So dbt meets the relations in the order
-    of the text.
-    """
-    text = files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8")
-
-    def value_of(place: str) -> Any:
-        if place not in values:
-            return built.ref(place)
-        value = values[place]
-        return value(built) if callable(value) else value
-
-    return filled(text.rstrip(), value_of)
+    """Return the text of a file of SQL; a value may be a function of what is built."""
+    known = {
+        place: partial(value, built) if callable(value) else value
+        for place, value in values.items()
+    }
+    return template(package, name, built.ref, **known)
