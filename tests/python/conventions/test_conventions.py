@@ -642,8 +642,6 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/operations/run_summary.sql": {"startswith"},
     "macros/operations/who.sql": {"replace"},
     "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
-    # The last of a list of relationships is the object.
-    "macros/predicate/_policy_law_parts.sql": {"[:]"},
     # Names that the catalogue or the adapter tells.
     "macros/readers/publish_readers_objects.sql": {"split", "removesuffix", "endswith"},
     "macros/staging/changed_raw_tables.sql": {"split"},

@@ -8,6 +8,7 @@ from typing import Any
 from secure_datasets.config.plan import relationship_paths, star_query
 from secure_datasets.questions.facts.built import Built
 from secure_datasets.questions.notes import Facts
+from secure_datasets.render.by_exists import ByExists
 from secure_datasets.sql.expressions import sql_text
 from secure_datasets.sql.writing import indented, union
 
@@ -20,16 +21,16 @@ def mapped_keys(built: Built, security: Facts, user: Any) -> str:
 
     With the id, and the number of rows.
     """
-    held = built.macros["_held_keys"](security, user)
+    held = ByExists(built.macros, built.ref, built.config).held_keys(security, user)
     return f"""select
     _mapping.{security["ids_column"]} as holder,
-    {held["key"]} as filter_key,
+    {held.key} as filter_key,
     count(*) as row_count
-from {held["relation"]}
+from {held.relation}
 where
-    {indented(held["terms"])}
-    and {held["key"]} is not null
-group by _mapping.{security["ids_column"]}, {held["key"]}"""
+    {indented(held.terms)}
+    and {held.key} is not null
+group by _mapping.{security["ids_column"]}, {held.key}"""
 
 
 def key_lines(built: Built, rules: list[Facts], name: str, row: Row) -> str:

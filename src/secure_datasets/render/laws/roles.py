@@ -121,7 +121,7 @@ def roles_without_a_group(
     Global roles are left out.
 
     may_be_missing  the roles that may be missing
-    are_listed      whether to look at these, or at all others
+    are_listed      whether to look at these, or only at the other roles
     """
     listed = [role_of(role) for role in may_be_missing]
     pairs = [
