@@ -146,3 +146,14 @@ inner join ({{ users }}) as users
 {%- endif -%}
 {{ everyone | join(' or ') or 'false' }}
 {%- endmacro %}
+
+
+{# The condition that finds a row by its key, each value compared as text. #}
+{% macro _row_filter(relation, row) -%}
+{%- for column, value in (row or {}).items() %}
+{{ 'where' if loop.first else '    and' }} {{ relation }}.{{ column }} is {{ 'null' if value is none else 'not null' }}
+{%- if value is not none %}
+    and cast({{ relation }}.{{ column }} as string) = {{ secure_datasets.sql_text(value) }}
+{%- endif %}
+{%- endfor -%}
+{%- endmacro %}

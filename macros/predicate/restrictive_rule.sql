@@ -6,7 +6,5 @@
     config  the document of secure_datasets_config()
 #}
 {% macro restrictive_rule(name, config) %}
-    {%- set policies = secure_datasets.policies_on(name, config) -%}
-    {%- set rule = secure_datasets._meets_the_conditions(name, dict(policies, conditions=[]), secure_datasets.reader_placeholder()) -%}
-    {{ return(rule if policies.restrictive else '') }}
+    {{ return(adapter.rules_by_exists(secure_datasets, ref, config).restrictive_rule(name, secure_datasets.reader_placeholder())) }}
 {% endmacro %}

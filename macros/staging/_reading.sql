@@ -220,6 +220,11 @@ to_json(
 {%- endif -%}
 {%- endmacro %}
 
+{# A value of a rejected row as it was delivered, trimmed. #}
+{% macro delivered_value(column) -%}
+{{ secure_datasets.trimmed_text("get_json_object(raw_row, '$." ~ column ~ "')") }}
+{%- endmacro %}
+
 {# The value of a staged column: typed, and names in the contract's spelling. #}
 {% macro staged_value(table, column, type, reading=none) -%}
 {%- if column == 'role_name' -%}

@@ -10,8 +10,11 @@ from dbt_common.exceptions import CompilationError
 from secure_datasets import digest, leaks, macro_methods
 from secure_datasets.cases.expectations import expected_access
 from secure_datasets.questions.changes import access_changes, states
+from secure_datasets.questions.facts.uncounted import uncounted_deliveries
 from secure_datasets.questions.macro_methods import access_questions
 from secure_datasets.questions.timeline import access_timelines
+from secure_datasets.render.by_exists import rules_by_exists
+from secure_datasets.render.laws import law_of_roles
 from secure_datasets.review.adapter import access_reviews, finding_rules
 from secure_datasets.review.models import query_of_review
 
@@ -54,6 +57,9 @@ METHODS = {
     "finding_rules": finding_rules,
     "query_of_review": query_of_review,
     "expected_access": expected_access,
+    "uncounted_deliveries": uncounted_deliveries,
+    "law_of_roles": law_of_roles,
+    "rules_by_exists": rules_by_exists,
     # What changes between two states
     "access_changes": access_changes,
     "check_comparison": states.check_comparison,

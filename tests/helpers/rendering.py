@@ -23,6 +23,9 @@ from secure_datasets.config.models import Models
 from secure_datasets.macro_methods import SecureDatasets
 from secure_datasets.questions.asked import AccessQuestions
 from secure_datasets.questions.changes import AccessChanges
+from secure_datasets.questions.facts.uncounted import uncounted_deliveries
+from secure_datasets.render.by_exists import rules_by_exists
+from secure_datasets.render.laws import law_of_roles
 from secure_datasets.review.adapter import finding_rules
 from secure_datasets.review.models import query_of_review
 
@@ -215,6 +218,9 @@ class Macros:
             access_changes=AccessChanges,
             finding_rules=partial(finding_rules, None),
             query_of_review=partial(query_of_review, None),
+            uncounted_deliveries=partial(uncounted_deliveries, None),
+            law_of_roles=partial(law_of_roles, None),
+            rules_by_exists=partial(rules_by_exists, None),
             # Queries of a metastore have their own tests.
             limits_about_nothing=lambda *given: [],
             product_version=lambda: "1.0.0",

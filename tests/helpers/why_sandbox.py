@@ -245,7 +245,7 @@ class Asked(Macros):
         # Nobody has noted where the raw tables are.
         self._called["check_raw_schema"] = lambda: ""
         self._called["_documented_columns"] = documented_columns
-        self._called["_asked_uncounted"] = self.uncounted_of
+        self._called["uncounted_deliveries_query"] = self.uncounted_of
         self._called["raw_relation"] = self.raw_relation
         self.over({})
 
@@ -258,7 +258,7 @@ class Asked(Macros):
         """Return the query of a raw table's deliveries that do not count, kept."""
         if not self.is_judged:
             self.is_judged = True
-            query = self._called["uncounted_deliveries_query"]()
+            query = self._call("uncounted_deliveries_query")
             self.database.make("uncounted_deliveries", query)
         return (
             f"select * from uncounted_deliveries where table_name = '{name}'"

@@ -23,6 +23,8 @@ from secure_datasets.engines.compiled import Kept, Models
 from secure_datasets.engines.duckdb import DuckDB, NotExact, as_json
 from secure_datasets.engines.published import State
 from secure_datasets.questions.asked import QuestionError
+from secure_datasets.questions.facts.built import Built
+from secure_datasets.questions.facts.keys import line_of_everyone
 from secure_datasets.questions.macros import Package
 from secure_datasets.questions.rejections import flaw_of
 from secure_datasets.sql import spelling
@@ -108,7 +110,8 @@ class World:
         ruling = plan.chain_of(dataset, self.config)[-1]
         entry = self.config["datasets"][ruling]
         if "query" in entry:
-            query = self.package["line_of_everyone"](ruling, self.config, keys)
+            built = Built(self.package, self.package["ref_of_model"])
+            query = line_of_everyone(built, ruling, keys)
         else:
             terms = self.package["_row_filter"]("base", keys)
             base = self.relations[entry["base"]]

@@ -21,8 +21,6 @@ class Planner:
     values_row = staticmethod(writing.values_row)
     named_keys = staticmethod(writing.named_keys)
     tier_parts = staticmethod(tiers.tier_parts)
-    linking_columns = staticmethod(tiers.linking_columns)
-    in_one_order = staticmethod(tiers.in_one_order)
     path_columns = staticmethod(tiers.path_columns)
     documented_columns = staticmethod(documented_columns)
     without_past = staticmethod(without_past)
@@ -42,11 +40,8 @@ class Planner:
         self.long_over = plan.long_over
         self.rules_in_time = plan.rules_in_time
         self.text_digest = plan.text_digest
-        self.roles_named_by = plan.roles_named_by
         self.expressions_of = plan.expressions_of
-        self.roles_asked_by = plan.roles_asked_by
         self.role_of = plan.role_of
-        self.role_called = plan.role_called
         self.readers_name = plan.readers_name
         self.relationship_paths = plan.relationship_paths
         self.parent_dataset = plan.parent_dataset

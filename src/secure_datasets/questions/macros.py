@@ -18,10 +18,14 @@ from jinja2.sandbox import SandboxedEnvironment
 from dbt_secure_spark import lineage
 from dbt_secure_spark.moments import moment
 from secure_datasets.config.planner import Planner
+from secure_datasets.config.tiers import linking_columns
 from secure_datasets.engines.published import State
 from secure_datasets.questions.asked import AccessQuestions, QuestionError
 from secure_datasets.questions.changes.macro_methods import AccessChanges
+from secure_datasets.questions.facts.uncounted import uncounted_deliveries
 from secure_datasets.questions.timeline.questions import AccessTimelines
+from secure_datasets.render.by_exists import rules_by_exists
+from secure_datasets.render.laws import law_of_roles
 from secure_datasets.review.models import query_of_review
 from secure_datasets.review.reviews import Reviews
 
@@ -106,7 +110,7 @@ class Package:
             # This engine can compute the past of any model.
             "timeline_parts": lambda *_: {"tiers_not_told": []},
             "ref_of_model": self._ref,
-            "_asked_uncounted": self._uncounted,
+            "uncounted_deliveries_query": self._uncounted,
         }
         # They write the pack of a review, and a timeline, if macros ask for one.
         self.reviews: Any = None
@@ -172,13 +176,13 @@ class Package:
         except _Returned as returned:
             return returned.value
 
-    def _uncounted(self, table: str, linking: Row) -> str:
-        """Return the query of the deliveries of a raw table that do not count.
+    def _uncounted(self, table: str | None = None) -> str:
+        """Return the query of the deliveries that do not count, of a raw table or all.
 
         The run stored them; if staging has run since, the query computes them.
         """
-        if not self._has_uncounted:
-            return self._compiled("_asked_uncounted", table, linking)
+        if table is None or not self._has_uncounted:
+            return self._compiled("uncounted_deliveries_query", table)
         return (
             f"select * from {self['relation_named'](UNCOUNTED)}"
             f" where table_name = '{table}' and reason <> 'not live'"
@@ -186,7 +190,8 @@ class Package:
 
     @cached_property
     def _has_uncounted(self) -> bool:
-        staged = [f"stg_{table}" for table in self["_linking_columns"]()]
+        config, tables = self["secure_datasets_config"](), self["repository_tables"]()
+        staged = [f"stg_{table}" for table in linking_columns(config, tables)]
         nodes = self.state.values["graph"]["nodes"].values()
         is_known = any(node["name"] == UNCOUNTED for node in nodes)
         ahead = self["staged_since"]([UNCOUNTED, *staged])
@@ -284,6 +289,9 @@ class _Adapter:
     """The methods of dbt's adapter that the macros of a question call."""
 
     query_of_review = query_of_review
+    uncounted_deliveries = uncounted_deliveries
+    law_of_roles = law_of_roles
+    rules_by_exists = rules_by_exists
 
     def __init__(
         self, state: State, package: Package, is_resolved: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 from secure_datasets.sql.expressions import sql_text
@@ -24,6 +25,25 @@ def filled(template: str, value_of: Callable[[str], Any]) -> str:
         return text and indent + text
 
     return PLACE.sub(value, template)
+
+
+def template(
+    package: str, name: str, /, ref: Callable[[str], Any], **values: Any
+) -> str:
+    """Return the text of a file of SQL of a package, with values at its places.
+
+    A place without a value names a relation. A value may be a function: so dbt meets
+    the relations in the order of the text.
+    """
+    text = files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+
+    def value_of(place: str) -> Any:
+        if place not in values:
+            return ref(place)
+        value = values[place]
+        return value() if callable(value) else value
+
+    return filled(text.rstrip(), value_of)
 
 
 def indented(text: str, width: int = 4) -> str:

@@ -313,6 +313,7 @@ READ_BY_PYTHON = {
     "judged_grants": {"secure_datasets_config", "repository_tables"},
     "review_status": {"secure_datasets_config"},
     "access_findings": {"repository_tables", "finding_rules"},
+    "uncounted_deliveries": {"secure_datasets_config", "repository_tables"},
 }
 
 
@@ -637,9 +638,6 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/operations/run_summary.sql": {"startswith"},
     "macros/operations/who.sql": {"replace"},
     "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
-    # The last of a list of relationships is the object.
-    "macros/predicate/_key_parts.sql": {"[:]"},
-    "macros/predicate/_policy_law_parts.sql": {"[:]"},
     # Names that the catalogue or the adapter tells.
     "macros/readers/publish_readers_objects.sql": {"split", "removesuffix", "endswith"},
     "macros/staging/changed_raw_tables.sql": {"split"},

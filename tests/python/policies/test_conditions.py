@@ -8,6 +8,8 @@ import pytest
 from policy_sandbox import Sandbox, SparkSandbox, config
 from rendering import Macros, Stopped
 
+from secure_datasets.render.laws.roles import roles_of_policies
+
 ALICE, BEN, CARL, DORA = 1, 2, 3, 4
 RUNS = [
     (1, 10, "X", "Failed", 5),
@@ -405,4 +407,4 @@ def test_R16_restrictive_conditions_stand_in_the_messages_of_roles_that_are_miss
     macros = Macros(config("role: A, resource: runs, as: restrictive, condition: true"))
     document = macros.secure_datasets_config()
     # Whoever is not known to hold the role is not restricted.
-    assert macros.roles_of_policies(document, of_masks_by_role=True) == [["A", "runs"]]
+    assert roles_of_policies(document, str, of_masks_by_role=True) == [("A", "runs")]

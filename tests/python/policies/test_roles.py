@@ -7,6 +7,8 @@ import json
 import pytest
 from policy_sandbox import Sandbox, config
 
+from secure_datasets.render.laws.roles import roles_of_policies
+
 GROUPS = (
     "user_group_id bigint, name string, parent_user_group_id bigint, is_live boolean,"
     " rejection_reason string, raw_id string, raw_row string"
@@ -237,8 +239,9 @@ def test_R17_a_live_group_that_is_called_as_everybody_is_named(world):
             found = sandbox.rows(macros.roles_of_several_groups(document))
             assert [reason[:40] for _, _, reason in found] == [n[:40] for n in named]
             # Everybody is no role that a group must bear, nor one that may be missed.
-            assert not macros.roles_of_policies(
+            assert not roles_of_policies(
                 {"policies": [{"role": "*", "resource": "runs", "mask": "0"}]},
+                str,
                 of_masks_by_role=True,
             )
 

@@ -9,6 +9,7 @@ from jinja2.filters import do_int
 from secure_datasets.config.plan import PREFIX, parent_dataset, ruling_dataset
 from secure_datasets.questions.answers import object_answer, row_answer
 from secure_datasets.questions.facts.built import Built
+from secure_datasets.questions.facts.keys import line_of_everyone
 from secure_datasets.questions.facts.nearest import add_nearest
 from secure_datasets.questions.facts.rights import add_rights
 from secure_datasets.questions.facts.rules import add_rules, add_ways
@@ -100,7 +101,7 @@ def _facts_of_row(built: Built, name: str, row: Facts, person: Facts) -> Facts:
         answer = about_row(built, parent, row, person)
         facts["below"] = {"dataset": parent, "answer": answer}
     elif facts["is_query"] and not found:
-        everyone = macros["line_of_everyone"](ruling, config, row)
+        everyone = line_of_everyone(built, ruling, row)
         facts["exists"] = bool(built.rows(everyone))
     _add_rights_of_cases(built, facts, person)
     if not found and not parent:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 from secure_datasets.questions.notes import Facts
+from secure_datasets.sql.writing import template
 
 Ref = Callable[[str], Any]
 
@@ -59,3 +60,14 @@ class Built:
 def in_list(values: Iterable[Any]) -> str:
     """Return values as a list of SQL, each once."""
     return ", ".join(map(str, dict.fromkeys(values)))
+
+
+def written(
+    built: Built, name: str, /, package: str = __package__ or "", **values: Any
+) -> str:
+    """Return the text of a file of SQL; a value may be a function of what is built."""
+    known = {
+        place: partial(value, built) if callable(value) else value
+        for place, value in values.items()
+    }
+    return template(package, name, built.ref, **known)

@@ -7,6 +7,7 @@ from typing import Any
 
 from secure_datasets.config.plan import restrictions_on, ruling_dataset
 from secure_datasets.questions.facts.built import Built, in_list
+from secure_datasets.questions.facts.keys import mapped_keys
 from secure_datasets.questions.facts.rights import is_object, objects_named
 from secure_datasets.questions.facts.rules import roles_of_user
 from secure_datasets.questions.facts.staged import role_table
@@ -91,7 +92,7 @@ from {built.ref(security["dataset"])}
 where {holder} in ({ids}) and {key} is not null"""
 
     def keys_of_user(security: Facts) -> str:
-        return built.macros["mapped_keys"](security, person["user_id"])
+        return mapped_keys(built, security, person["user_id"])
 
     return {
         "grants": [*_grants(built, ids, tables)] if ids else [],

@@ -7,6 +7,13 @@ from typing import Any
 
 from secure_datasets.config.plan import PREFIX, ruling_dataset
 from secure_datasets.questions.facts.built import Built, in_list
+from secure_datasets.questions.facts.keys import (
+    key_lines,
+    key_lines_of_facts,
+    keys_of_row,
+    mapped_keys,
+    way_in_words,
+)
 from secure_datasets.questions.gates import numbered
 from secure_datasets.questions.notes import Facts
 from secure_datasets.sql.expressions import sql_text
@@ -49,17 +56,18 @@ def _outcome(built: Built, name: str, person: Facts) -> Facts | None:
 
 def _keys(built: Built, facts: Facts, rule: Facts, row: Facts, person: Facts) -> Facts:
     """Return the keys of a security object: the user's, the row's, and the way."""
-    restriction, config = rule["restriction"], built.config
-    security, ruling = restriction["object"], ruling_dataset(facts["dataset"], config)
+    restriction = rule["restriction"]
+    security = restriction["object"]
+    ruling = ruling_dataset(facts["dataset"], built.config)
     is_of_groups = security["holder"] == "group"
-    mapped = built.rows(built.macros["mapped_keys"](security, person["user_id"]))
-    keys_of_row = built.macros["keys_of_row"](restriction, ruling, config, row)
-    of_row = built.rows(keys_of_row)
-    groups = _groups_with_keys(built, security, keys_of_row) if is_of_groups else ""
+    mapped = built.rows(mapped_keys(built, security, person["user_id"]))
+    keys = keys_of_row(built, restriction, ruling, row)
+    of_row = built.rows(keys)
+    groups = _groups_with_keys(built, security, keys) if is_of_groups else ""
     return {
         "user_keys": [*dict.fromkeys(line["filter_key"] for line in mapped)],
         "row_keys": [line["filter_key"] for line in of_row],
-        "way": built.macros["way_in_words"](restriction, facts["base"]),
+        "way": way_in_words(restriction, facts["base"]),
         "mapped": mapped,
         "mapping": security["dataset"],
         "ids_column": security["ids_column"],
@@ -95,7 +103,7 @@ def add_ways(built: Built, facts: Facts, row: Facts, person: Facts) -> None:
         facts |= _groups_and_roles(built, person)
     if secured:
         ruling = ruling_dataset(facts["dataset"], built.config)
-        lines = built.macros["key_lines"](facts["rules"], ruling, built.config, row)
+        lines = key_lines(built, facts["rules"], ruling, row)
         facts["key_lines"] = built.rows(lines)
     for number, rule in secured:
         restriction = rule["restriction"]
@@ -136,7 +144,7 @@ def _groups_and_roles(built: Built, person: Facts) -> Facts:
 def _through(built: Built, restriction: Facts) -> Iterator[Facts]:
     """Yield the facts that tie a dimension to a security object: lines and steps."""
     for way in restriction["ways"] or ():
-        lines = built.macros["key_lines_of_facts"](restriction, way)
+        lines = key_lines_of_facts(built, restriction, way)
         steps = [_steps(built, path) for path in way["paths"]]
         yield {"steps": steps, "lines": built.rows(lines)}
 

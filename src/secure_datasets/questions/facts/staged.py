@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from secure_datasets.config.tiers import linking_columns
 from secure_datasets.questions.facts.built import Built, in_list
+from secure_datasets.questions.facts.uncounted import selected
 from secure_datasets.questions.notes import Facts, Note
 from secure_datasets.questions.support import add_names
 from secure_datasets.sql.expressions import sql_text
@@ -60,17 +62,17 @@ def deliveries(built: Built, name: str, keys: dict[str, Any]) -> list[Facts]:
 
     The latter have a reason. Without keys: all rows with a parent group.
     """
-    linking = built.macros["_linking_columns"]()
-    told = built.macros["_told_of"](name, "cast(null as string)", linking)
+    linking = linking_columns(built.config, built.tables)
+    live = selected(built.tables[name], linking, "cast(null as string)")
     same = [
         f"{'row_id' if column == 'id' else column} = {value}"
         for column, value in keys.items()
     ]
     return built.rows(f"""select *
 from (
-    {indented(built.macros["_asked_uncounted"](name, linking))}
+    {indented(built.macros["uncounted_deliveries_query"](name))}
     union all
-    {indented(told)}
+    {indented(live)}
     from {built.staged(name)}
     where is_live
 ) as found

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-from typing import Any
+from functools import partial
 
-from secure_datasets.questions.facts.built import Built
+from secure_datasets.questions.facts.built import Built, written
 from secure_datasets.sql.expressions import sql_text
-from secure_datasets.sql.writing import filled, indented
+from secure_datasets.sql.writing import indented
 
 # The name of a person in a row of stg_users: the full name, else the login, else the
 # e-mail address.
@@ -39,21 +38,8 @@ ONLY_FOUND = """
         on paths.user_id = found.user_id"""
 
 
-def template(built: Built, name: str, **values: Any) -> str:
-    """Return the text of a file here. A place without a value names a relation.
-
-    A value may be a function of what is built. So dbt meets the relations in the order
-    of the text.
-    """
-    text = files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
-
-    def value_of(place: str) -> Any:
-        if place not in values:
-            return built.ref(place)
-        value = values[place]
-        return value(built) if callable(value) else value
-
-    return filled(text.rstrip(), value_of)
+# The text of a file here, as `written` returns it.
+template = partial(written, package=__package__)
 
 
 def has_logins(built: Built) -> str:
