@@ -9,7 +9,9 @@ import os
 import random
 
 import pytest
+import yaml
 from oracle.policies import LEVEL_OF, Dataset
+from own_config import PRODUCTS, document_of
 from policy_worlds import PolicyWorld, keys_of, policy_world, seen_by
 from projects import SAMPLE
 from tier_questions import Question, nobody_sees, raw, to_user
@@ -116,6 +118,33 @@ def test_W7_both_sides_of_a_row_count():
         *(("project_data_sources", 1), ("project_data_sources", 2)),
         *(("data_source_permissions", 1), ("data_source_permissions", 2)),
     }
+
+
+def test_W7_a_second_tier_on_a_key_says_nothing_of_the_product_s_tiers():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["data_source_permissions"] = [
+        raw("data_source_permissions", id=1, meta_data_source_id=1, user_id=1,
+            role_name="Tester")
+    ]  # fmt: skip
+    database = Database()
+    load_world(database, world)
+    config = yaml.safe_load(document_of(PRODUCTS))
+    # Whose right the user lacks, on a key of the tier 'results'.
+    config["tiers"]["admins"] = {
+        "access_view": "vw_secure_user_project_access",
+        **{"object_keys": ["project_id"], "carries": []},
+        "right": {"object_type": "Project", "permission": "Project Admin"},
+    }
+    asked = Asked(yaml.safe_dump(config, sort_keys=False), database).over(world)
+    keys = {"project_id": 1, "meta_data_source_id": 1}
+    (answer,) = asked.ask(user=1, tier="results", object=keys)
+    assert {(row["table"], row["id"]) for row in answer["last_support"]} == {
+        *(("project_permissions", 5), ("data_source_permissions", 1)),
+        ("project_data_sources", 1),
+    }
+    lines = asked.lines(user=1, tier="results", object=keys)
+    assert any("Project Member on Project 1" in line for line in lines)
+    assert not any("Project Admin" in line for line in lines)
 
 
 OVER_A_MASK = """
