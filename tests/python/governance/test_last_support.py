@@ -181,6 +181,11 @@ policies:
          "notes", ["row 5 of project_permissions", *IN_STAFF]),
         (("        right: {object_type: Project, permission: Project Member}\n", ""),
          "runs", None),
+        # An attribute of the reader, whose row the answer does not have.
+        (("resource: notes, condition: test_name = 't'}",
+          "resource: runs, condition: test_id = reader.test_id}\n"
+          "reader: {relation: staff, key: user_id}"),
+         "runs", None),
     ],
 )  # fmt: skip
 def test_W7_what_can_t_be_told_is_called_not_known(edit, dataset, wanted):
@@ -195,6 +200,8 @@ def test_W7_what_can_t_be_told_is_called_not_known(edit, dataset, wanted):
     kinds = dict.fromkeys(("test_id", "project_id"), "bigint") | {"test_name": "string"}
     types = {"vw_dataset_tests": kinds}
     types["vw_secure_dataset_runs"] = types["vw_dataset_tests"]
+    database.table("staff", ("user_id", "test_id"), [(1, 1)])
+    types["staff"] = {"user_id": "bigint", "test_id": "bigint"}
     document = OVER_A_MASK.replace(*edit) if edit[0] else OVER_A_MASK
     asked = Asked(document, database, types=types).over(world)
     given = {"user": 1, "dataset": dataset, "row": {"test_id": 1}}
@@ -299,6 +306,11 @@ datasets:
         columns: [team_id, team_name]
         unique_key: [team_id]
         visible_to: everyone
+    units_of_runs:
+        query: {dimensions: {unit: units.unit}, measures: {total: count(runs.run_id)}}
+        columns: [unit, total]
+        unique_key: [unit]
+        visible_to: everyone
 relations:
     runs: {kind: fact, columns: {run_id: bigint, team_id: bigint, unit_id: bigint}}
     teams: {kind: dimension, columns: {team_id: bigint, team_name: string}}
@@ -315,8 +327,16 @@ relationships:
 """
 
 
-def tied_by_facts(runs: list[tuple], mapping: list[tuple]) -> list[str]:
-    """Return the last support of team 1, which only these facts tie to units."""
+def tied_by_facts(
+    runs: list[tuple],
+    mapping: list[tuple],
+    asked_row: tuple[str, dict] = ("every_team", {"team_id": 1}),
+    policies: str = "",
+) -> list[str] | None:
+    """Return the last support of team 1, which only these facts tie to units.
+
+    `asked_row`: another dataset and row.
+    """
     database = Database()
     load_world(database, world := nobody_sees())
     names = {
@@ -330,11 +350,13 @@ def tied_by_facts(runs: list[tuple], mapping: list[tuple]) -> list[str]:
     roles = [(1, 1, "Staff"), (1, 2, "Risk")]
     columns = ("user_id", "user_group_id", "role_name")
     database.table("vw_secure_user_roles", columns, roles)
-    asked = Asked(TIED_BY_FACTS, database).over(world)
+    asked = Asked(TIED_BY_FACTS + policies, database).over(world)
     asked._called["_documented_columns"] = dict
-    (answer,) = asked.ask(user=1, dataset="every_team", row={"team_id": 1})
+    dataset, row = asked_row
+    (answer,) = asked.ask(user=1, dataset=dataset, row=row)
     assert answer["seen"]
-    return [row["says"] for row in answer["last_support"]]
+    rows = answer["last_support"]
+    return rows and [row["says"] for row in rows]
 
 
 def test_W7_of_what_only_facts_tie_to_a_key_one_fact_is_enough():
@@ -354,6 +376,15 @@ def test_W7_of_what_only_facts_tie_to_a_key_one_fact_is_enough():
     assert tied_by_facts(runs, [staff, (2, "Y")]) == IN_STAFF
     # A key that is mapped twice hangs on none of both rows.
     assert tied_by_facts(runs, [staff, staff]) == [*one_unit, *IN_STAFF]
+
+
+def test_W7_of_what_is_counted_and_judged_the_support_is_not_known():
+    given = [(1, 1, 5), (2, 2, 5)], [(1, "X")], ("units_of_runs", {"unit": "X"})
+    mapped = "row user_group_id=1, unit=X of group_units"
+    assert tied_by_facts(*given) == [mapped, "row unit_id=5 of units", *IN_STAFF]
+    # With a run less the total would be another, and the condition not true of it.
+    judged = "policies: [{role: Staff, resource: units_of_runs, condition: total = 2}]"
+    assert tied_by_facts(*given, judged) is None
 
 
 def test_W7_who_owns_a_view_and_what_is_decided_about_it_come_from_dbt_s_graph(parsed):
