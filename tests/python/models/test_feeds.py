@@ -284,6 +284,17 @@ NEVER_THERE = {
 }
 
 
+def test_f4_a_row_that_was_changed_back_before_its_id_changed_is_gone():
+    """The last row as it was before is that of the first update."""
+    last = member("d", day(2), note="update", date_modified=day(2))
+    changed = last | {"user_id": "9", "date_modified": day(1)}
+    there_and_back = [last, changed | {"op": "c"}, changed, last | {"op": "c"}]
+    rows = [member("c", day(1)), *there_and_back]
+    assert one(UPDATES, rows, NOTED)["is_live"]
+    found = staged(UPDATES, [*rows, last, member("c", day(2), id="2")], NOTED)
+    assert {row[KEY]: row["is_live"] for row in found} == {1: False, 2: True}
+
+
 @pytest.mark.parametrize("rows", NEVER_THERE.values(), ids=NEVER_THERE)
 def test_f4_what_came_and_changed_its_id_in_one_moment_is_not_there(rows):
     before = member("d", day(2), note="update")
@@ -508,6 +519,10 @@ def test_a_period_that_ends_before_it_begins_does_not_outlive_its_end():
     assert (row["is_deleted"], row["deleted_on"]) == (True, at(9))
     rows = [period(day(9), day(2)), period(day(10), None, user_id="9")]
     assert one(PERIODS, rows, WITH_PERIOD)["user_id"] == 9
+    # Nor does its end outlive the period that begins with it.
+    rows[1] = period(day(9), day(20))
+    assert one(PERIODS, rows, WITH_PERIOD, as_of=day(12))["is_live"]
+    assert one(PERIODS, rows, WITH_PERIOD, as_of=day(20))["is_deleted"]
 
 
 @pytest.mark.parametrize("later", [LATER, f"{LATER[:10]}T00:00:00Z"])
