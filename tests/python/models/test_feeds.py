@@ -525,6 +525,17 @@ def test_a_period_that_ends_before_it_begins_does_not_outlive_its_end():
     assert one(PERIODS, rows, WITH_PERIOD, as_of=day(20))["is_deleted"]
 
 
+@pytest.mark.parametrize(
+    ("since", "reason"), [(None, None), ("soon", "unreadable sf_date_created")]
+)
+def test_a_period_without_a_beginning_that_can_be_read_is_the_earliest(since, reason):
+    rows = [period(since, None), period(day(1), None, user_id="9")]
+    row = one(PERIODS, rows[:1], WITH_PERIOD)
+    assert (row["is_live"], row["rejection_reason"]) == (reason is None, reason)
+    assert one(PERIODS, rows, WITH_PERIOD)["user_id"] == 9
+    assert one(PERIODS, [period(since, day(3))], WITH_PERIOD)["is_deleted"]
+
+
 @pytest.mark.parametrize("later", [LATER, f"{LATER[:10]}T00:00:00Z"])
 def test_what_a_period_plans_is_not_there_yet(later):
     """One that begins after the run, and the end of one that goes on until then."""
