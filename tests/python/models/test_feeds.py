@@ -910,8 +910,12 @@ def test_f3_ids_that_a_deletion_without_a_date_outlives_are_counted():
     assert overtaken(feed, [*rows, again | {"id": " 01"}]) == {"date_modified": 1}
     typed = CHANGES | dict.fromkeys(("sf_date_created", "date_modified"), "timestamp")
     assert overtaken(feed, [*rows, again], typed) == {"date_modified": 1}
+    no_id = [row | {"id": each} for each in (None, "x") for row in (*rows, again)]
+    assert overtaken(feed, no_id) == {}, "it is not known whose they are"
     moments = feed | {"moment": "sf_date_created"}
     assert one(moments, [*rows, again])["is_live"]
+    declared = FeedSandbox({MEMBERS: moments}).macros
+    assert not declared.can_be_overtaken(declared.feed_of(MEMBERS))
 
 
 def test_each_raw_table_is_tested_for_moments_that_can_t_be_read():
