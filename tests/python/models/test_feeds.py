@@ -7,6 +7,7 @@ the types of their loaders.
 from __future__ import annotations
 
 from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -614,6 +615,21 @@ def test_f7_a_present_state_has_no_past():
             as_of=day(1),
         )
     assert f"the feed of {MEMBERS} is of the kind 'current'" in str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    ("feed", "compares"), [({"kind": "current"}, True), (LOADS, False), (LOG, False)]
+)
+def test_f7_only_of_a_present_state_the_version_before_is_compared(feed, compares):
+    macros, before = FeedSandbox({MEMBERS: feed}).macros, {"version": "v", "since": "s"}
+    node = SimpleNamespace(schema="p", alias=f"stg_{MEMBERS}")
+    macros.stand_in(
+        execute=True,
+        flags=SimpleNamespace(INTROSPECT=True),
+        model_named=lambda name: node,
+    )
+    macros.adapter.version_before = lambda schema, alias: before
+    assert macros.version_before(MEMBERS) == (before if compares else None)
 
 
 def test_the_rows_of_an_id_in_one_snapshot_compete_as_in_a_past_state():
