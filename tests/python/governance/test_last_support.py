@@ -186,6 +186,11 @@ policies:
           "resource: runs, condition: test_id = reader.test_id}\n"
           "reader: {relation: staff, key: user_id}"),
          "runs", None),
+        # Nor is that of a row over one whose support is not known.
+        (("resource: notes, condition: test_name = 't'}",
+          "resource: runs, condition: test_id = reader.test_id}\n"
+          "reader: {relation: staff, key: user_id}"),
+         "notes", None),
     ],
 )  # fmt: skip
 def test_W7_what_can_t_be_told_is_called_not_known(edit, dataset, wanted):
@@ -240,6 +245,13 @@ def test_W7_a_role_that_a_restriction_spares_counts_where_it_would_hide(
     assert support_under(document, "runs") == wanted
 
 
+@pytest.mark.parametrize(("role", "more"), [('"*"', []), ("Staff", IN_STAFF)])
+def test_W7_what_everybody_is_shown_hangs_on_no_role(role, more):
+    policy = f"    - {{role: {role}, resource: runs, condition: test_id = 1}}\n"
+    wanted = ["row 5 of project_permissions", *more]
+    assert support_under(OVER_A_MASK + policy, "runs") == wanted
+
+
 def test_W7_who_is_allowed_a_view_needs_no_role():
     condition = {"gate": "conditions", "title": "c"}
     condition["rule"] = {"roles": ["A"], "is_except": False, "condition": "true"}
@@ -263,6 +275,71 @@ def test_W7_who_is_allowed_a_view_needs_no_role():
     assert [(row["table"], row["id"]) for row in rows] == [
         *(("user_group_members", 7), ("user_groups", 1), ("user_groups", 2)),
     ]
+
+
+def decided(**values: object) -> dict:
+    """Return a decision that allows user 1 the view v."""
+    decision = {"user_id": 1, "object_name": "v", "decision": "Allow", "row_count": 1}
+    return decision | values
+
+
+@pytest.mark.parametrize(
+    ("owner", "decisions", "wanted"),
+    [
+        (2, [decided()], [("users", 2), ("view_decisions", 1)]),
+        # Without the user's own row nobody asks.
+        (1, [decided()], [("view_decisions", 1)]),
+        # A decision that is there twice hangs on none of both rows.
+        (2, [decided(row_count=2)], [("users", 2)]),
+        (2, [decided(), decided(decision="Transform")], [("users", 2)]),
+        (2, [decided(), decided(object_name="w")],
+         [("users", 2), ("view_decisions", 1)]),
+    ],
+)  # fmt: skip
+def test_W7_a_view_hangs_on_its_owner_and_on_a_decision_that_is_there_once(
+    owner, decisions, wanted
+):
+    asked = {"user_id": 1, "view": "v", "gates": [(owner, "t")], "rows": decisions}
+    facts = {
+        **{"rules": [], "below": None, "cases": [], "base": "b", "is_query": False},
+        "decisions": asked,
+        "found": [{"is_public": False}],
+    }
+    person = {"user_id": 1, "is_live": True, "rejection_reason": None}
+    rows = row_support(facts, person)
+    says = "user_id=1, object_name=v, decision=Allow"
+    told = [(r["table"], 1 if r["id"] == says else r["id"]) for r in rows]
+    assert told == wanted
+
+
+def test_W7_of_several_rows_with_the_key_one_that_is_seen_is_enough():
+    def lead(project: int, grant: int) -> tuple[dict, dict]:
+        right = {"object_type": "Project", "permission_name": "Project Member"}
+        path = {**right, "object_id": project, "grant_id": grant}
+        path |= {"grant_table": "project_permissions", "user_group_member_id": None}
+        path |= {"path_kind": "User", "group_chain": None, "role_name": None}
+        path |= {"date_created": None, "created_by": None}
+        row = {"is_public": False, "case_1": True, "case_1_first": True}
+        return path, row | {"case_1_second": None, "key_project_id": project}
+
+    paths, rows = zip(lead(1, 5), lead(2, 6), strict=True)
+    right = {"key": "project_id", "object_type": "Project"}
+    parts = {"rights": [right | {"permission": "Project Member"}], "links": []}
+    case = {"tier": "project", "keys": {"project_id": "project_id"}, "applies": "true"}
+    facts = {
+        **{"rules": [], "below": None, "base": "b", "is_query": False, "paths": paths},
+        **{"decisions": None, "cases": [case | {"second_keys": None}], "missed": {}},
+        **{"parts": {"project": parts | {"is_whole": True}}, "objects": []},
+    }
+    person = {"user_id": 1, "is_live": True, "rejection_reason": None}
+
+    def told(*found: dict) -> list[int]:
+        return [row["id"] for row in row_support(facts | {"found": found}, person)]
+
+    assert (told(rows[0]), told(rows[1])) == ([5], [6])
+    assert told(*rows) == []
+    # One that is hidden opens nothing.
+    assert told(rows[0], rows[1] | {"case_1_first": False}) == [5]
 
 
 # ---------------------------------------------------------------------------
