@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -19,6 +20,7 @@ from why_page import sample_asked
 from why_sandbox import Asked, Database, load_world
 
 from secure_datasets.questions import text
+from secure_datasets.questions.facts.staged import name_rows
 from secure_datasets.questions.support import row_support
 
 
@@ -340,6 +342,28 @@ def test_W7_of_several_rows_with_the_key_one_that_is_seen_is_enough():
     assert told(*rows) == []
     # One that is hidden opens nothing.
     assert told(rows[0], rows[1] | {"case_1_first": False}) == [5]
+
+
+def test_W7_a_raw_row_is_named_also_by_an_id_that_is_no_number():
+    database = Database()
+    rows = [(1, "Core"), (2, "Risk")]
+    database.table("stg_projects", ("project_id", "name"), rows)
+    table = {"key": "project_id", "columns": ["id", "name"], "references": {}}
+    built = SimpleNamespace(
+        tables={"projects": table}, staged="stg_{}".format, rows=database.rows
+    )
+    notes = [
+        {
+            "table": "dim",
+            "id": "x",
+            "raw_table": "projects",
+            "raw_id": each,
+            "names": [],
+        }
+        for each in (1, "a row's own")
+    ]
+    name_rows(built, notes)
+    assert [each["names"] for each in notes] == [["Core"], []]
 
 
 # ---------------------------------------------------------------------------
