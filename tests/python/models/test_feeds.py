@@ -603,6 +603,12 @@ def test_f8_a_feed_without_any_time_has_no_past():
     assert one(feed, rows)["is_live"]
     with pytest.raises(Stopped, match="neither a clock nor a load time"):
         staged(feed, rows, as_of=day(4))
+    # Nor is it read from a format's snapshots, between which loaders append.
+    macros = FeedSandbox({MEMBERS: feed}).macros
+    macros.stand_in(execute=True, source="{}.{}".format)
+    macros.adapter.raw_snapshots = lambda *given: ["a snapshot"]
+    with pytest.raises(Stopped, match="neither a clock nor a load time"):
+        macros.feed_over_time(MEMBERS)
 
 
 def test_f7_a_present_state_has_no_past():
