@@ -68,6 +68,8 @@ FILES = (
     ROOT / "macros/staging/undelivered_rows.sql",
     ROOT / "macros/staging/read_deliveries.sql",
     ROOT / "macros/staging/delivered_values.sql",
+    ROOT / "macros/staging/changed_raw_tables.sql",
+    ROOT / "macros/staging/versions_to_compare.sql",
     ROOT / "src/dbt/include/secure_spark/macros/end_run.sql",
 )
 VARS = {

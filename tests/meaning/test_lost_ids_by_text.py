@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from own_config import PRODUCTS, document_of
 from projects import ROOT
 from rendering import Macros
 from staging_sandbox import connected, in_duckdb
+
+from dbt_secure_spark.one_state import read_by
 
 FILE = ROOT / "tests/dbt/generic/keeps_most_ids.sql"
 BODY = re.compile(r"{% test .*?%}(.*){% endtest %}", re.S)
@@ -65,3 +68,21 @@ def is_lost(before: list, now: list, feed: dict | None = None) -> bool:
 )
 def test_F5_F6_a_table_that_lost_too_much_is_told(before, now, feed, lost):
     assert is_lost(before, now, feed) is lost
+
+
+def test_F6_the_version_that_passed_is_that_of_the_product_s_own_model():
+    macros = Macros(document_of(PRODUCTS))
+    # A model of another package may have the same alias in another schema.
+    for package, name in (("secure_datasets", "stg_users"), ("bank", "own_users")):
+        macros.graph.nodes[f"model.{package}.{name}"] = {
+            **{"resource_type": "model", "package_name": package},
+            **{"name": name, "alias": "USERS"},
+        }
+    told = "select id from p_versions.users__v20260102030405_0123abcd"
+    view = SimpleNamespace(schema="p", identifier="accepted_ids")
+    macros.stand_in(_accepted_view=lambda: view)
+    macros.adapter.definitions = lambda schema, pattern: {"accepted_ids": told}
+    macros.adapter.read_by = lambda definition: read_by(None, definition)
+    assert macros._accepted_versions() == {
+        "stg_users": "p_versions.users__v20260102030405_0123abcd"
+    }

@@ -601,6 +601,14 @@ def test_F7_a_finding_names_what_is_no_longer_delivered(table, key, subject, det
     assert "no longer delivered" not in str(reviewed(now).findings())
 
 
+def test_F7_what_did_not_count_before_is_not_missed():
+    before = edited(owned(), "users", 2, is_active="false")
+    now = before | {"users": [row for row in before["users"] if row["id"] != "2"]}
+    found = reviewed(now, before=before).findings()
+    assert "user 2" in found["data-source-without-owner: Data Source 1"]["detail"]
+    assert "no longer delivered" not in str(found)
+
+
 def stands_in_for(world: World, table: str, key: int) -> tuple[int, str]:
     """Return how many rows stand in for one, and which."""
     (found,) = reviewed(world).rows(

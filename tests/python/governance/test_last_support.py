@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 import random
+from types import SimpleNamespace
 
 import pytest
+import yaml
 from oracle.policies import LEVEL_OF, Dataset
+from own_config import PRODUCTS, document_of
 from policy_worlds import PolicyWorld, keys_of, policy_world, seen_by
 from projects import SAMPLE
 from tier_questions import Question, nobody_sees, raw, to_user
@@ -17,6 +20,7 @@ from why_page import sample_asked
 from why_sandbox import Asked, Database, load_world
 
 from secure_datasets.questions import text
+from secure_datasets.questions.facts.staged import name_rows
 from secure_datasets.questions.support import row_support
 
 
@@ -118,6 +122,33 @@ def test_W7_both_sides_of_a_row_count():
     }
 
 
+def test_W7_a_second_tier_on_a_key_says_nothing_of_the_product_s_tiers():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["data_source_permissions"] = [
+        raw("data_source_permissions", id=1, meta_data_source_id=1, user_id=1,
+            role_name="Tester")
+    ]  # fmt: skip
+    database = Database()
+    load_world(database, world)
+    config = yaml.safe_load(document_of(PRODUCTS))
+    # Whose right the user lacks, on a key of the tier 'results'.
+    config["tiers"]["admins"] = {
+        "access_view": "vw_secure_user_project_access",
+        **{"object_keys": ["project_id"], "carries": []},
+        "right": {"object_type": "Project", "permission": "Project Admin"},
+    }
+    asked = Asked(yaml.safe_dump(config, sort_keys=False), database).over(world)
+    keys = {"project_id": 1, "meta_data_source_id": 1}
+    (answer,) = asked.ask(user=1, tier="results", object=keys)
+    assert {(row["table"], row["id"]) for row in answer["last_support"]} == {
+        *(("project_permissions", 5), ("data_source_permissions", 1)),
+        ("project_data_sources", 1),
+    }
+    lines = asked.lines(user=1, tier="results", object=keys)
+    assert any("Project Member on Project 1" in line for line in lines)
+    assert not any("Project Admin" in line for line in lines)
+
+
 OVER_A_MASK = """
 tiers:
     team:
@@ -152,9 +183,25 @@ policies:
          "notes", ["row 5 of project_permissions", *IN_STAFF]),
         (("        right: {object_type: Project, permission: Project Member}\n", ""),
          "runs", None),
+        # An attribute of the reader, whose row the answer does not have.
+        (("resource: notes, condition: test_name = 't'}",
+          "resource: runs, condition: test_id = reader.test_id}\n"
+          "reader: {relation: staff, key: user_id}"),
+         "runs", None),
+        # Nor is that of a row over one whose support is not known.
+        (("resource: notes, condition: test_name = 't'}",
+          "resource: runs, condition: test_id = reader.test_id}\n"
+          "reader: {relation: staff, key: user_id}"),
+         "notes", None),
     ],
 )  # fmt: skip
 def test_W7_what_can_t_be_told_is_called_not_known(edit, dataset, wanted):
+    document = OVER_A_MASK.replace(*edit) if edit[0] else OVER_A_MASK
+    assert support_under(document, dataset) == wanted
+
+
+def support_under(document: str, dataset: str) -> list[str] | None:
+    """Return the last support of test 1, which a member of Staff and Risk sees."""
     database = Database()
     world = nobody_sees() | {"project_permissions": [to_user()]}
     load_world(database, world)
@@ -166,17 +213,45 @@ def test_W7_what_can_t_be_told_is_called_not_known(edit, dataset, wanted):
     kinds = dict.fromkeys(("test_id", "project_id"), "bigint") | {"test_name": "string"}
     types = {"vw_dataset_tests": kinds}
     types["vw_secure_dataset_runs"] = types["vw_dataset_tests"]
-    document = OVER_A_MASK.replace(*edit) if edit[0] else OVER_A_MASK
+    database.table("staff", ("user_id", "test_id"), [(1, 1)])
+    types["staff"] = {"user_id": "bigint", "test_id": "bigint"}
     asked = Asked(document, database, types=types).over(world)
     given = {"user": 1, "dataset": dataset, "row": {"test_id": 1}}
     (answer,) = asked.ask(**given)
     assert answer["seen"]
     rows = answer["last_support"]
-    assert (rows and [row["says"] for row in rows]) == wanted
     is_told = any(
         line.strip().startswith("not known: ") for line in asked.lines(**given)
     )
-    assert is_told is (wanted is None)
+    assert is_told is (rows is None)
+    return rows and [row["says"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("condition", "hangs"),
+    [
+        # It hides the row from all others, or its null does.
+        ("test_id = 2", True),
+        ("test_id = null", True),
+        # It lets everybody see the row, or is in force no longer.
+        ("test_id = 1", False),
+        ("test_id = 2, valid_until: 2001-01-01", False),
+    ],
+)
+def test_W7_a_role_that_a_restriction_spares_counts_where_it_would_hide(
+    condition, hangs
+):
+    policy = f"    - {{except: [Staff], as: restrictive, condition: {condition}, "
+    document = f"{OVER_A_MASK}{policy}resource: runs}}\n"
+    wanted = ["row 5 of project_permissions", *(IN_STAFF if hangs else [])]
+    assert support_under(document, "runs") == wanted
+
+
+@pytest.mark.parametrize(("role", "more"), [('"*"', []), ("Staff", IN_STAFF)])
+def test_W7_what_everybody_is_shown_hangs_on_no_role(role, more):
+    policy = f"    - {{role: {role}, resource: runs, condition: test_id = 1}}\n"
+    wanted = ["row 5 of project_permissions", *more]
+    assert support_under(OVER_A_MASK + policy, "runs") == wanted
 
 
 def test_W7_who_is_allowed_a_view_needs_no_role():
@@ -202,6 +277,93 @@ def test_W7_who_is_allowed_a_view_needs_no_role():
     assert [(row["table"], row["id"]) for row in rows] == [
         *(("user_group_members", 7), ("user_groups", 1), ("user_groups", 2)),
     ]
+
+
+def decided(**values: object) -> dict:
+    """Return a decision that allows user 1 the view v."""
+    decision = {"user_id": 1, "object_name": "v", "decision": "Allow", "row_count": 1}
+    return decision | values
+
+
+@pytest.mark.parametrize(
+    ("owner", "decisions", "wanted"),
+    [
+        (2, [decided()], [("users", 2), ("view_decisions", 1)]),
+        # Without the user's own row nobody asks.
+        (1, [decided()], [("view_decisions", 1)]),
+        # A decision that is there twice hangs on none of both rows.
+        (2, [decided(row_count=2)], [("users", 2)]),
+        (2, [decided(), decided(decision="Transform")], [("users", 2)]),
+        (2, [decided(), decided(object_name="w")],
+         [("users", 2), ("view_decisions", 1)]),
+    ],
+)  # fmt: skip
+def test_W7_a_view_hangs_on_its_owner_and_on_a_decision_that_is_there_once(
+    owner, decisions, wanted
+):
+    asked = {"user_id": 1, "view": "v", "gates": [(owner, "t")], "rows": decisions}
+    facts = {
+        **{"rules": [], "below": None, "cases": [], "base": "b", "is_query": False},
+        "decisions": asked,
+        "found": [{"is_public": False}],
+    }
+    person = {"user_id": 1, "is_live": True, "rejection_reason": None}
+    rows = row_support(facts, person)
+    says = "user_id=1, object_name=v, decision=Allow"
+    told = [(r["table"], 1 if r["id"] == says else r["id"]) for r in rows]
+    assert told == wanted
+
+
+def test_W7_of_several_rows_with_the_key_one_that_is_seen_is_enough():
+    def lead(project: int, grant: int) -> tuple[dict, dict]:
+        right = {"object_type": "Project", "permission_name": "Project Member"}
+        path = {**right, "object_id": project, "grant_id": grant}
+        path |= {"grant_table": "project_permissions", "user_group_member_id": None}
+        path |= {"path_kind": "User", "group_chain": None, "role_name": None}
+        path |= {"date_created": None, "created_by": None}
+        row = {"is_public": False, "case_1": True, "case_1_first": True}
+        return path, row | {"case_1_second": None, "key_project_id": project}
+
+    paths, rows = zip(lead(1, 5), lead(2, 6), strict=True)
+    right = {"key": "project_id", "object_type": "Project"}
+    parts = {"rights": [right | {"permission": "Project Member"}], "links": []}
+    case = {"tier": "project", "keys": {"project_id": "project_id"}, "applies": "true"}
+    facts = {
+        **{"rules": [], "below": None, "base": "b", "is_query": False, "paths": paths},
+        **{"decisions": None, "cases": [case | {"second_keys": None}], "missed": {}},
+        **{"parts": {"project": parts | {"is_whole": True}}, "objects": []},
+    }
+    person = {"user_id": 1, "is_live": True, "rejection_reason": None}
+
+    def told(*found: dict) -> list[int]:
+        return [row["id"] for row in row_support(facts | {"found": found}, person)]
+
+    assert (told(rows[0]), told(rows[1])) == ([5], [6])
+    assert told(*rows) == []
+    # One that is hidden opens nothing.
+    assert told(rows[0], rows[1] | {"case_1_first": False}) == [5]
+
+
+def test_W7_a_raw_row_is_named_also_by_an_id_that_is_no_number():
+    database = Database()
+    rows = [(1, "Core"), (2, "Risk")]
+    database.table("stg_projects", ("project_id", "name"), rows)
+    table = {"key": "project_id", "columns": ["id", "name"], "references": {}}
+    built = SimpleNamespace(
+        tables={"projects": table}, staged="stg_{}".format, rows=database.rows
+    )
+    notes = [
+        {
+            "table": "dim",
+            "id": "x",
+            "raw_table": "projects",
+            "raw_id": each,
+            "names": [],
+        }
+        for each in (1, "a row's own")
+    ]
+    name_rows(built, notes)
+    assert [each["names"] for each in notes] == [["Core"], []]
 
 
 # ---------------------------------------------------------------------------
@@ -270,6 +432,11 @@ datasets:
         columns: [team_id, team_name]
         unique_key: [team_id]
         visible_to: everyone
+    units_of_runs:
+        query: {dimensions: {unit: units.unit}, measures: {total: count(runs.run_id)}}
+        columns: [unit, total]
+        unique_key: [unit]
+        visible_to: everyone
 relations:
     runs: {kind: fact, columns: {run_id: bigint, team_id: bigint, unit_id: bigint}}
     teams: {kind: dimension, columns: {team_id: bigint, team_name: string}}
@@ -286,8 +453,16 @@ relationships:
 """
 
 
-def tied_by_facts(runs: list[tuple], mapping: list[tuple]) -> list[str]:
-    """Return the last support of team 1, which only these facts tie to units."""
+def tied_by_facts(
+    runs: list[tuple],
+    mapping: list[tuple],
+    asked_row: tuple[str, dict] = ("every_team", {"team_id": 1}),
+    policies: str = "",
+) -> list[str] | None:
+    """Return the last support of team 1, which only these facts tie to units.
+
+    `asked_row`: another dataset and row.
+    """
     database = Database()
     load_world(database, world := nobody_sees())
     names = {
@@ -301,11 +476,13 @@ def tied_by_facts(runs: list[tuple], mapping: list[tuple]) -> list[str]:
     roles = [(1, 1, "Staff"), (1, 2, "Risk")]
     columns = ("user_id", "user_group_id", "role_name")
     database.table("vw_secure_user_roles", columns, roles)
-    asked = Asked(TIED_BY_FACTS, database).over(world)
+    asked = Asked(TIED_BY_FACTS + policies, database).over(world)
     asked._called["_documented_columns"] = dict
-    (answer,) = asked.ask(user=1, dataset="every_team", row={"team_id": 1})
+    dataset, row = asked_row
+    (answer,) = asked.ask(user=1, dataset=dataset, row=row)
     assert answer["seen"]
-    return [row["says"] for row in answer["last_support"]]
+    rows = answer["last_support"]
+    return rows and [row["says"] for row in rows]
 
 
 def test_W7_of_what_only_facts_tie_to_a_key_one_fact_is_enough():
@@ -325,6 +502,15 @@ def test_W7_of_what_only_facts_tie_to_a_key_one_fact_is_enough():
     assert tied_by_facts(runs, [staff, (2, "Y")]) == IN_STAFF
     # A key that is mapped twice hangs on none of both rows.
     assert tied_by_facts(runs, [staff, staff]) == [*one_unit, *IN_STAFF]
+
+
+def test_W7_of_what_is_counted_and_judged_the_support_is_not_known():
+    given = [(1, 1, 5), (2, 2, 5)], [(1, "X")], ("units_of_runs", {"unit": "X"})
+    mapped = "row user_group_id=1, unit=X of group_units"
+    assert tied_by_facts(*given) == [mapped, "row unit_id=5 of units", *IN_STAFF]
+    # With a run less the total would be another, and the condition not true of it.
+    judged = "policies: [{role: Staff, resource: units_of_runs, condition: total = 2}]"
+    assert tied_by_facts(*given, judged) is None
 
 
 def test_W7_who_owns_a_view_and_what_is_decided_about_it_come_from_dbt_s_graph(parsed):

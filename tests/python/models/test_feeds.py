@@ -7,6 +7,7 @@ the types of their loaders.
 from __future__ import annotations
 
 from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -284,6 +285,17 @@ NEVER_THERE = {
 }
 
 
+def test_f4_a_row_that_was_changed_back_before_its_id_changed_is_gone():
+    """The last row as it was before is that of the first update."""
+    last = member("d", day(2), note="update", date_modified=day(2))
+    changed = last | {"user_id": "9", "date_modified": day(1)}
+    there_and_back = [last, changed | {"op": "c"}, changed, last | {"op": "c"}]
+    rows = [member("c", day(1)), *there_and_back]
+    assert one(UPDATES, rows, NOTED)["is_live"]
+    found = staged(UPDATES, [*rows, last, member("c", day(2), id="2")], NOTED)
+    assert {row[KEY]: row["is_live"] for row in found} == {1: False, 2: True}
+
+
 @pytest.mark.parametrize("rows", NEVER_THERE.values(), ids=NEVER_THERE)
 def test_f4_what_came_and_changed_its_id_in_one_moment_is_not_there(rows):
     before = member("d", day(2), note="update")
@@ -508,6 +520,21 @@ def test_a_period_that_ends_before_it_begins_does_not_outlive_its_end():
     assert (row["is_deleted"], row["deleted_on"]) == (True, at(9))
     rows = [period(day(9), day(2)), period(day(10), None, user_id="9")]
     assert one(PERIODS, rows, WITH_PERIOD)["user_id"] == 9
+    # Nor does its end outlive the period that begins with it.
+    rows[1] = period(day(9), day(20))
+    assert one(PERIODS, rows, WITH_PERIOD, as_of=day(12))["is_live"]
+    assert one(PERIODS, rows, WITH_PERIOD, as_of=day(20))["is_deleted"]
+
+
+@pytest.mark.parametrize(
+    ("since", "reason"), [(None, None), ("soon", "unreadable sf_date_created")]
+)
+def test_a_period_without_a_beginning_that_can_be_read_is_the_earliest(since, reason):
+    rows = [period(since, None), period(day(1), None, user_id="9")]
+    row = one(PERIODS, rows[:1], WITH_PERIOD)
+    assert (row["is_live"], row["rejection_reason"]) == (reason is None, reason)
+    assert one(PERIODS, rows, WITH_PERIOD)["user_id"] == 9
+    assert one(PERIODS, [period(since, day(3))], WITH_PERIOD)["is_deleted"]
 
 
 @pytest.mark.parametrize("later", [LATER, f"{LATER[:10]}T00:00:00Z"])
@@ -576,6 +603,12 @@ def test_f8_a_feed_without_any_time_has_no_past():
     assert one(feed, rows)["is_live"]
     with pytest.raises(Stopped, match="neither a clock nor a load time"):
         staged(feed, rows, as_of=day(4))
+    # Nor is it read from a format's snapshots, between which loaders append.
+    macros = FeedSandbox({MEMBERS: feed}).macros
+    macros.stand_in(execute=True, source="{}.{}".format)
+    macros.adapter.raw_snapshots = lambda *given: ["a snapshot"]
+    with pytest.raises(Stopped, match="neither a clock nor a load time"):
+        macros.feed_over_time(MEMBERS)
 
 
 def test_f7_a_present_state_has_no_past():
@@ -588,6 +621,21 @@ def test_f7_a_present_state_has_no_past():
             as_of=day(1),
         )
     assert f"the feed of {MEMBERS} is of the kind 'current'" in str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    ("feed", "compares"), [({"kind": "current"}, True), (LOADS, False), (LOG, False)]
+)
+def test_f7_only_of_a_present_state_the_version_before_is_compared(feed, compares):
+    macros, before = FeedSandbox({MEMBERS: feed}).macros, {"version": "v", "since": "s"}
+    node = SimpleNamespace(schema="p", alias=f"stg_{MEMBERS}")
+    macros.stand_in(
+        execute=True,
+        flags=SimpleNamespace(INTROSPECT=True),
+        model_named=lambda name: node,
+    )
+    macros.adapter.version_before = lambda schema, alias: before
+    assert macros.version_before(MEMBERS) == (before if compares else None)
 
 
 def test_the_rows_of_an_id_in_one_snapshot_compete_as_in_a_past_state():
@@ -884,8 +932,12 @@ def test_f3_ids_that_a_deletion_without_a_date_outlives_are_counted():
     assert overtaken(feed, [*rows, again | {"id": " 01"}]) == {"date_modified": 1}
     typed = CHANGES | dict.fromkeys(("sf_date_created", "date_modified"), "timestamp")
     assert overtaken(feed, [*rows, again], typed) == {"date_modified": 1}
+    no_id = [row | {"id": each} for each in (None, "x") for row in (*rows, again)]
+    assert overtaken(feed, no_id) == {}, "it is not known whose they are"
     moments = feed | {"moment": "sf_date_created"}
     assert one(moments, [*rows, again])["is_live"]
+    declared = FeedSandbox({MEMBERS: moments}).macros
+    assert not declared.can_be_overtaken(declared.feed_of(MEMBERS))
 
 
 def test_each_raw_table_is_tested_for_moments_that_can_t_be_read():

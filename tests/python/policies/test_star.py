@@ -390,7 +390,9 @@ def test_S22_the_details_add_up_to_the_total_only_if_that_is_secured(answers, to
         assert shown == [(total if totals else 63,)]
 
 
-def test_a_dataset_over_a_base_is_restricted_after_its_tier(sandbox):
+# It may be called as the fact that it is made of, to which no relationship leads.
+@pytest.mark.parametrize("name", ["executions", "fct_executions"])
+def test_a_dataset_over_a_base_is_restricted_after_its_tier(sandbox, name):
     executions = {
         "base": "fct_executions",
         "columns": ["execution_id", "data_source_id", "project_id"],
@@ -406,18 +408,16 @@ def test_a_dataset_over_a_base_is_restricted_after_its_tier(sandbox):
     for form in (True, False):
         document = config(
             {}, UNITS | {"scope": "fact", "use_filter_key": form},
-            datasets={"executions": executions},
+            datasets={name: executions},
         )  # fmt: skip
-        view = sandbox.secure(document, "executions")
+        view = sandbox.secure(document, name)
         found = sandbox.rows(f"select user_id, execution_id from {view}")
         assert found == [
             *((ALICE, 1), (ALICE, 2)),
             *((BEN, 1), (BEN, 2), (BEN, 3), (BEN, 5)),
         ]
     # Of the scope related it is not, for it is a fact.
-    view = sandbox.secure(
-        config({}, UNITS, datasets={"executions": executions}), "executions"
-    )
+    view = sandbox.secure(config({}, UNITS, datasets={name: executions}), name)
     assert len(sandbox.rows(f"select * from {view}")) == 3 + 6 + 3 + 3
 
 

@@ -2275,6 +2275,9 @@ def test_F7_the_version_before_is_compared_if_it_says_the_same_things(
     found = one_state.version_before(None, "s", "A")
     wanted = {"version": before, "since": "2026-03-04 05:06:07"}
     assert found == (wanted if is_comparable else None)
+    # Of a view over two versions none is the one before.
+    texts["a"] = texts["a"].replace(NOW, f"{NOW} join {before}", 1)
+    assert one_state.version_before(None, "s", "A") is None
 
 
 def test_spark_finds_nothing_to_hide_in_a_property():
