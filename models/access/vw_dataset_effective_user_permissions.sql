@@ -1,4 +1,5 @@
-{{ config(cluster_by=['user_id'], folders=1) }}{{ secure_datasets.view_of_rights_in_time() }}
+{{ config(cluster_by=['user_id'], folders=1) -}}
+{{ secure_datasets.view_of_rights_in_time() }}
 
 with access_paths as (
 
