@@ -655,23 +655,23 @@ def test_what_was_written_to_a_raw_table_is_told_by_its_files(spark):
     def make(kind: str, using: str, query: str = "select 1 as id") -> str | None:
         spark.sql(f"drop table if exists {relation}")
         spark.sql(f"create {kind} {relation} {using} as {query}")
-        return unchanged.files_of(adapter, source)
+        return raw_files.files_of(adapter.dbt_run, source)
 
     try:
         first = make("table", "using parquet")
         assert first is not None
-        assert unchanged.files_of(adapter, source) == first
+        assert raw_files.files_of(adapter.dbt_run, source) == first
         spark.sql("create table kept_others using parquet as select 1 as id")
         # The same rows, taken away and put back.
         spark.sql(f"insert overwrite {relation} select * from kept_others")
-        assert unchanged.files_of(adapter, source) not in (first, None)
+        assert raw_files.files_of(adapter.dbt_run, source) not in (first, None)
         # Of no row no file is told, nor of what lies in no files of Spark's.
         spark.sql(f"truncate table {relation}")
-        assert unchanged.files_of(adapter, source) is None
+        assert raw_files.files_of(adapter.dbt_run, source) is None
         assert make("table", "stored as textfile") is None
         spark.sql(f"drop table {relation}")
         spark.sql(f"create view {relation} as select * from kept_others")
-        assert unchanged.files_of(adapter, source) is None
+        assert raw_files.files_of(adapter.dbt_run, source) is None
         spark.sql(f"drop view {relation}")
     finally:
         spark.sql("drop table if exists kept_others")
@@ -688,20 +688,20 @@ def test_a_seed_s_files_tell_of_it_only_while_its_view_shows_all_their_rows(spar
     try:
         spark.sql(f"create table {of_seed} using parquet as select 1 as id")
         spark.sql(f"create view kept.seed as select * from {of_seed}")
-        first = unchanged.files_of(adapter, seed)
+        first = raw_files.files_of(adapter.dbt_run, seed)
         assert first is not None
         spark.sql(f"insert into {of_seed} values (2)")
-        assert unchanged.files_of(adapter, seed) not in (first, None)
+        assert raw_files.files_of(adapter.dbt_run, seed) not in (first, None)
         spark.sql(f"alter view kept.seed as select * from {of_seed} where id = 1")
         # As in the next run.
         adapter.dbt_run.texts.clear()
-        assert unchanged.files_of(adapter, seed) is None
+        assert raw_files.files_of(adapter.dbt_run, seed) is None
         spark.sql(f"alter view kept.seed as select * from {of_seed}")
         adapter.dbt_run.texts.clear()
-        assert unchanged.files_of(adapter, seed) not in (first, None)
+        assert raw_files.files_of(adapter.dbt_run, seed) not in (first, None)
         in_time = InTime(None, NOW).published_rows(of_seed)
         definitions["kept.seed"] = f"View Text: {in_time}"
-        assert unchanged.files_of(adapter, seed) is None
+        assert raw_files.files_of(adapter.dbt_run, seed) is None
     finally:
         for schema in ("kept", "kept_versions"):
             spark.sql(f"drop schema {schema} cascade")
@@ -721,12 +721,12 @@ def test_the_same_files_with_another_value_of_their_folder_are_others(spark, tmp
     )
     try:
         spark.sql(f"insert into {relation} values (1, 1)")
-        first = unchanged.files_of(adapter, {"relation_name": relation})
-        assert first == unchanged.files_of(adapter, {"relation_name": relation})
+        first = raw_files.files_of(adapter.dbt_run, {"relation_name": relation})
+        assert first == raw_files.files_of(adapter.dbt_run, {"relation_name": relation})
         spark.sql(f"alter table {relation} drop partition (day = 1)")
         spark.sql(f"alter table {relation} add partition (day = 2) location '{place}'")
         assert [tuple(row) for row in spark.table(relation).collect()] == [(1, 2)]
-        second = unchanged.files_of(adapter, {"relation_name": relation})
+        second = raw_files.files_of(adapter.dbt_run, {"relation_name": relation})
         assert second not in (first, None)
     finally:
         spark.sql(f"drop table {relation}")
