@@ -11,7 +11,7 @@ from secure_datasets.project import Project
 
 # How dbt wraps what it stops with.
 WRAPPING = ("Encountered an error", "Runtime Error", "Compilation Error", ">")
-# What dbt says of a dataset that has no model, about whatever reads it first.
+# dbt's message about a dataset without a model; it names the node that reads it first.
 WITHOUT_MODEL = re.compile(
     r"depends on a node named '(vw_secure_dataset_(\w+))' which was not found"
 )
@@ -19,7 +19,7 @@ STEPS = ("LogStartLine", "LogModelResult", "LogSeedResult")
 
 
 class Heard:
-    """What dbt tells while it runs: prints answers, shows steps, and keeps errors."""
+    """Handles dbt's events while it runs: prints answers, shows steps, keeps errors."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PACKAGE = "secure_datasets"
 # The source of the raw tables.
 RAW_SOURCE = "repository"
-# All folders of the product's models but `secure`. A clone may have further folders.
+# All folders of the product's models but `secure`.
 FOLDERS = {
     *("staging", "intermediate", "access", "datasets", "view_authorization"),
     *("leaks", "privileges", "governance", "review", "changes"),

@@ -21,6 +21,7 @@ import yaml
 
 from secure_datasets.config.models import Models
 from secure_datasets.config.plan import PREFIX, parent_dataset, tier_columns
+from secure_datasets.engines.published import PRODUCT
 from secure_datasets.model_files.entries import (
     Column,
     Flow,
@@ -32,7 +33,6 @@ from secure_datasets.model_files.entries import (
 from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.configs import config_of_files
 
-PRODUCT = "secure_datasets"
 CONFIG = "macros/config/secure_datasets_config.sql"
 USER = "user_id"
 DOC = re.compile(r"doc\('(\w+)'\)")

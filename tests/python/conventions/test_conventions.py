@@ -24,6 +24,7 @@ from own_config import PRODUCTS, SAMPLES, document_of, together
 from projects import ROOT, SAMPLE, tracked_files
 from sqlglot import exp, parse_one
 
+from secure_datasets.config.raw_tables import COMMON
 from secure_datasets.model_files import written
 
 # What the adapter brings to every project; it calls nothing of the package.
@@ -55,14 +56,6 @@ WATCHING = ["leaks", "view_authorization", "privileges", "governance", "review"]
 # Where models may be plain views, over what others store.
 MAY_BE_VIEWS = ["view_authorization", "reports", "leaks", "governance"]
 PREFIX = "vw_secure_dataset_"
-COMMON_COLUMNS = {
-    "is_active": "boolean",
-    "date_created": "timestamp",
-    "date_modified": "timestamp",
-    "created_by": "string",
-    "modified_by": "string",
-    "sf_date_created": "timestamp",
-}
 # What a node's config may hold: what dbt and the adapter know.
 CONFIG_KEYS = {
     field.metadata.get("alias") or field.name
@@ -356,7 +349,7 @@ def test_the_source_has_the_columns_that_staging_reads(manifest):
             (column, documented["data_type"])
             for column, documented in sources[name]["columns"].items()
         ]
-        expected = {"id": "bigint"} | table["columns"] | COMMON_COLUMNS
+        expected = {"id": "bigint"} | table["columns"] | COMMON
         assert columns == list(expected.items()), name
 
 
@@ -372,7 +365,7 @@ def test_a_raw_table_has_a_staging_model_and_a_sample(table):
     )
     with (ROOT / "seeds/repository" / f"{table}.csv").open(encoding="utf-8") as file:
         header = next(csv.reader(file))
-    assert header == ["id", *RAW_TABLES[table]["columns"], *COMMON_COLUMNS]
+    assert header == ["id", *RAW_TABLES[table]["columns"], *COMMON]
 
 
 def header_of(seed: dict) -> list[str]:
