@@ -24,8 +24,9 @@ SHOWS_ALL = r"select \* (?:except \(`\w+__mod_[0-9]+`\) )?from "
 PARTITIONS = "# Partition Information"
 # A write in place keeps a file's name, but changes its time or size.
 FILE = (
-    "_metadata.file_path, unix_micros(_metadata.file_modification_time),"
-    " _metadata.file_size"
+    "_metadata.file_path as path,"
+    " unix_micros(_metadata.file_modification_time) as written,"
+    " _metadata.file_size as size"
 )
 # In microseconds. Some stores keep a file's time in seconds, by their own clock: a file
 # that is rewritten soon after it was read may keep its time.
@@ -87,34 +88,67 @@ def files_of(run: Run, source: dict[str, Any]) -> RawFiles | None:
     engine. Rows that are deleted and restored lie in new files. A table that keeps
     snapshots has a log of its commits instead.
     """
-    if is_by_the_time(run, source):
-        return None
-    # The sample's seeds are raw tables, and views over their versions.
-    version = run.published.version_of(relation_of(source))
-    if version and not shows(run, source, version):
-        return None
-    adapter, relation = run.adapter, version or source["relation_name"]
-    adapter.execute(f"refresh table {relation}")
-    definition = list(map(tuple, rows_of(adapter, f"describe extended {relation}")))
-    told = {row[0]: row[1] for row in definition}
-    if snapshot := snapshot_of(adapter, relation, told):
-        # Each commit has a file of its own, so no commit is too new to be recognized.
-        return RawFiles(digest_of([snapshot, definition, engine_of(run)]), newest=0)
-    is_in_files = format_of(told.get("Provider")).is_in_files
-    if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
-        return None
-    # The schema of Avro files may lie in a separate file.
-    if "schemaurl" in str(told.get("Storage Properties")).lower():
-        return None
-    # A partition's value in the metastore may differ from its folder's name.
-    columns = "".join(f", `{name}`" for name in partition_columns(definition))
-    rows = rows_of(adapter, f"select distinct {FILE}{columns} from {relation}")
+    return read_files(run, [source])[relation_of(source)]
+
+
+def read_files(run: Run, sources: list[dict[str, Any]]) -> dict[str, RawFiles | None]:
+    """Return the states of raw tables as `files_of` does, by relation.
+
+    The tables that lie in files are asked for together.
+    """
+    found: dict[str, RawFiles | None] = {}
+    asked: dict[str, tuple[str, list[tuple[Any, ...]]]] = {}
+    for source in sources:
+        name = relation_of(source)
+        found[name] = None
+        if is_by_the_time(run, source):
+            continue
+        # The sample's seeds are raw tables, and views over their versions.
+        version = run.published.version_of(name)
+        if version and not shows(run, source, version):
+            continue
+        relation = version or source["relation_name"]
+        run.adapter.execute(f"refresh table {relation}")
+        told = rows_of(run.adapter, f"describe extended {relation}")
+        definition = list(map(tuple, told))
+        fields = {row[0]: row[1] for row in definition}
+        if snapshot := snapshot_of(run.adapter, relation, fields):
+            # Each commit has a file of its own, so none is too new to be recognized.
+            digest = digest_of([snapshot, definition, engine_of(run)])
+            found[name] = RawFiles(digest, newest=0)
+        elif _lies_in_files(fields):
+            asked[name] = relation, definition
+    files: dict[str, list[tuple[Any, ...]]] = {}
+    for place, *file in rows_of(run.adapter, _query_of(asked)) if asked else ():
+        files.setdefault([*asked][int(place)], []).append(tuple(file))
     # Without rows, no file is known.
-    if not rows:
-        return None
-    files = sorted(map(repr, map(tuple, rows)))
-    digest = digest_of([files, definition, engine_of(run)])
-    return RawFiles(digest, max(int(row[1]) for row in rows))
+    for name, of_table in files.items():
+        parts = [sorted(map(repr, of_table)), asked[name][1], engine_of(run)]
+        newest = max(int(written) for _, written, *_ in of_table)
+        found[name] = RawFiles(digest_of(parts), newest)
+    return found
+
+
+def _query_of(asked: dict[str, tuple[str, list[tuple[Any, ...]]]]) -> str:
+    """Return the query for the files of tables, each by its place in `asked`."""
+    parts = []
+    for place, (relation, definition) in enumerate(asked.values()):
+        # A partition's value in the metastore may differ from its folder's name.
+        names = [f"cast(`{name}` as string)" for name in partition_columns(definition)]
+        values = f"to_json(array({', '.join(names)}))" if names else "''"
+        parts.append(
+            f"select {place} as place, {FILE}, {values} as folder from {relation}"
+        )
+    return f"select distinct * from ({' union all '.join(parts)}) as files"
+
+
+def _lies_in_files(fields: dict[str, str]) -> bool:
+    """Return whether Spark's `_metadata` tells the files of a described table."""
+    is_in_files = format_of(fields.get("Provider")).is_in_files
+    if fields.get("Type") == "VIEW" or not is_in_files or "_metadata" in fields:
+        return False
+    # The schema of Avro files may lie in a separate file.
+    return "schemaurl" not in str(fields.get("Storage Properties")).lower()
 
 
 def partition_columns(definition: list[tuple[Any, ...]]) -> list[str]:

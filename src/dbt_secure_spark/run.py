@@ -36,7 +36,7 @@ from dbt_secure_spark.queries import (
     queries_of_python,
     relations_read,
 )
-from dbt_secure_spark.raw_files import files_of, read_unless_known
+from dbt_secure_spark.raw_files import RawFiles, read_files, read_unless_known
 from dbt_secure_spark.raw_tables import has_changed, source_of
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
 from dbt_secure_spark.settings import OF_THE_PAST
@@ -149,8 +149,12 @@ class Run:
         # The texts of views before their switch; None of what is no view.
         self.texts: dict[str, str | None] = {}
         # The present states of raw tables; None without a source for the table.
-        self.looked_up: dict[str, RawRead | None] = {}
+        self.now: dict[str, RawRead | None] = {}
         self.looking_up = Lock()
+        # What is asked at once for all models (`ahead`); None until it is needed.
+        self.files_ahead: dict[str, RawFiles | None] | None = None
+        self.rows_ahead: dict[str, int] | None = None
+        self.asking_ahead = Lock()
         # The readings of raw tables by their files; None until they are needed.
         self.noted_readings: dict[tuple[str, str], RawRead] | None = None
         # Spark's descriptions of functions; None if a name is no function's.
@@ -562,12 +566,12 @@ class Run:
         noted = all(is_noted(read.run) for read in reads)
         if noted and len({read.run for read in reads}) < 2:
             return None
+        self.look_up(graph, {read.table for read in reads if is_noted(read.run)})
         changed = sorted(
             {
                 read.table
                 for read in reads
-                if not is_noted(read.run)
-                or has_changed(read, self.now(graph, read.table))
+                if not is_noted(read.run) or has_changed(read, self.now[read.table])
             }
         )
         if not changed:
@@ -580,18 +584,20 @@ class Run:
             f" {names} changed between"
         )
 
-    def now(self, graph: dict[str, Any], table: str) -> RawRead | None:
-        """Return a raw table's state now, read once a run; None without a source."""
+    def look_up(self, graph: dict[str, Any], tables: set[str]) -> None:
+        """Read the present states of raw tables into `now`, once a run."""
         with self.looking_up:
-            if table not in self.looked_up:
-                source = source_of(graph, table)
-                self.looked_up[table] = source and self._read_now(source)
-            return self.looked_up[table]
-
-    def _read_now(self, source: dict[str, Any]) -> RawRead:
-        is_anew = getattr(get_flags(), "FULL_REFRESH", False)
-        files = None if is_anew else files_of(self, source)
-        return read_unless_known(self, source, files, "now")
+            found = {
+                table: source_of(graph, table) for table in tables - self.now.keys()
+            }
+            sources = [source for source in found.values() if source]
+            is_anew = getattr(get_flags(), "FULL_REFRESH", False)
+            files = {} if is_anew or not sources else read_files(self, sources)
+            for table, source in found.items():
+                of_table = source and files.get(relation_of(source))
+                self.now[table] = source and read_unless_known(
+                    self, source, of_table, "now"
+                )
 
 
 def is_noted(run: str) -> bool:

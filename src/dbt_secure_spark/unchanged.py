@@ -19,6 +19,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_secure_spark.ahead import files_ahead, rows_ahead
 from dbt_secure_spark.catalogs import (
     columns_and_text,
     has_its_snapshot,
@@ -333,18 +334,23 @@ def day_of(adapter: SparkAdapter) -> int:
 
 
 def files_of_sources(
-    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    is_ahead: bool = False,
 ) -> dict[str, RawFiles] | None:
     """Return the state of the files of a node's raw tables.
 
     None if one table's state is unknown, or if the node's config does not keep
     unchanged versions.
+
+    is_ahead  whether the state of before the run's first model is enough
     """
     if not node["config"].get("keep_unchanged"):
         return None
-    found = {}
+    found, run = {}, run_of(adapter)
     for source in sources_of(graph, node).values():
-        files = files_of(run_of(adapter), source)
+        files = files_ahead(run, graph, source) if is_ahead else files_of(run, source)
         if files is None:
             logger.debug(
                 f"'{node['name']}' is made anew: the files of"
@@ -375,7 +381,10 @@ def contract_of(
 
 
 def version_to_keep(
-    adapter: SparkAdapter, node: dict[str, Any], begun: dict[str, Any]
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    begun: dict[str, Any],
 ) -> str | None:
     """Return the published version, if the next one would be the same; None if not.
 
@@ -390,7 +399,9 @@ def version_to_keep(
     noted = MADE_OF.search(published.versions.get(version, ""))
     if noted is None or noted["digest"] != of_next.digest:
         return None
-    if not is_whole(adapter, version, noted["rows"]):
+    rows = int(noted["rows"])
+    is_counted = rows_ahead(run_of(adapter), graph, version) == rows
+    if not is_counted and not is_whole(adapter, version, rows):
         return None
     # A view that somebody had put in its place before the run is replaced, too.
     query = shape.published_rows(version) if shape else f"select * from {version}"
@@ -406,10 +417,10 @@ def version_to_keep(
     return version
 
 
-def is_whole(adapter: SparkAdapter, version: str, rows: str) -> bool:
+def is_whole(adapter: SparkAdapter, version: str, rows: int) -> bool:
     """Return whether a version has all its rows; if not, it must be written again."""
     try:
-        has_all = rows_with_snapshot(adapter, version) == int(rows)
+        has_all = rows_with_snapshot(adapter, version) == rows
         return has_all and has_its_snapshot(adapter, version)
     except DbtRuntimeError as failure:
         # A file is damaged, or the version's entry in the metastore.

@@ -35,7 +35,8 @@ STATEMENTS = {
     "read_contents": r"select '\S+' as version, count\(\*\) as row_count, .*",
     "describe_query": r"describe query\n.*",
     "describe_view": r"describe extended (\S+)\.(\S+)",
-    "show_files": r"select distinct _metadata\.file_path, .* from (\S+)",
+    "show_files": r"select distinct \* from \((.*)\) as files",
+    "count_all": r"select place, count\(\*\) .* from \((.*)\) as counted .*",
     "count": r"select count\(\*\) from (\S+)",
     "reads_escapes": r"select '\\u0041' = 'A' as escapes_are_read",
     "set_to": r"set (\S+) = (\S+)",
@@ -223,9 +224,13 @@ class RememberedMetastore:
         text = self.texts.get((schema, name))
         return [] if text is None else [("View Text", text, "")]
 
-    def show_files(self, relation):
-        name, written_at = self.files.get(relation, (0, 0))
-        return [(name, written_at, 1)]
+    def show_files(self, parts):
+        relations = re.findall(r" from (\S+)", parts)
+        files = [self.files.get(relation, (0, 0)) for relation in relations]
+        return [(place, *file, 1, "") for place, file in enumerate(files)]
+
+    def count_all(self, parts):
+        return [(place, 1) for place in range(parts.count("select "))]
 
     def count(self, relation):
         return [(1,)]

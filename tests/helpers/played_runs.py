@@ -11,11 +11,14 @@ import re
 from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
+from dbt import selected_resources
 from dbt_common.exceptions import CompilationError
 from metastore_double import Relation, RememberedMetastore
 
 from dbt_secure_spark import (
+    beginning,
     hooks,
     left_behind,
     narrowing,
@@ -124,7 +127,10 @@ class PlayedRuns:
                 broken.add(unique_id)
                 continue
             try:
-                self.build(node, name)
+                with patch.object(
+                    selected_resources, "SELECTED_RESOURCES", set(selected)
+                ):
+                    self.build(node, name)
                 built.append(unique_id)
             except CompilationError:
                 broken.add(unique_id)
@@ -152,13 +158,12 @@ class PlayedRuns:
             if query is not None:
                 switch(metastore, relation, query, None)
             return
-        files = unchanged.files_of_sources(metastore, self.graph, node)
-        raw = unchanged.read_raw_tables(metastore, self.graph, node, files)
         code = node["raw_code"] if unchanged.is_python(node) else None
         code = code or "select * from " + ", ".join(self.read_by(node))
-        begun = {"raw": raw, "folders": None, "in_time": None}
-        made_of = unchanged.made_of(metastore, self.graph, node, code, begun, files)
-        kept = unchanged.version_to_keep(metastore, node, begun | {"made_of": made_of})
+        begun = beginning.begin_version(
+            metastore, self.graph, node, relation, code, None, False
+        )
+        raw, made_of, kept = begun["raw"], begun["made_of"], begun["kept"]
         self.load(*self.replaced_before.pop(node["unique_id"], ()))
         if kept:
             self.load(*self.replaced_after.pop(node["unique_id"], ()))

@@ -22,6 +22,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_secure_spark import (
     added,
     after_tests,
+    beginning,
     catalogs,
     hooks,
     layout,
@@ -109,15 +110,9 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     versions_before = available(one_state.versions_before)
     version_before = available(one_state.version_before)
     record_version = available(switching.record_version)
-    folders_for = available(layout.folders_for)
-    in_time_of = available(one_state.in_time_of)
     whole_versions = available(one_state.whole_versions)
-    files_for = available(layout.files_for)
+    begin_version = available(beginning.begin_version)
     count_values = available(layout.count_values)
-    files_of_sources = available(unchanged.files_of_sources)
-    read_raw_tables = available(unchanged.read_raw_tables)
-    made_of = available(unchanged.made_of)
-    version_to_keep = available(unchanged.version_to_keep)
     note_made_of = available(unchanged.note_made_of)
     note_files = available(unchanged.note_files)
     # The published state and its inputs
