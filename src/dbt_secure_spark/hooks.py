@@ -22,7 +22,14 @@ from dbt_secure_spark.published_state import (
     plain,
 )
 from dbt_secure_spark.raw_tables import has_changed, look_up
-from dbt_secure_spark.run import PAST_OF_SAMPLE, Run, noted_with, read_from, run_of
+from dbt_secure_spark.run import (
+    PAST_OF_SAMPLE,
+    Run,
+    found_by,
+    noted_with,
+    read_from,
+    run_of,
+)
 from dbt_secure_spark.settings import check_vars
 from dbt_secure_spark.submission import session_parameters
 from dbt_secure_spark.versions import (
@@ -376,4 +383,5 @@ def load_readings(
         schema, name = version.split(".")
         names.setdefault(schema, []).append(name)
     for schema, of_schema in names.items():
-        published.load_reads(adapter, schema, "|".join(of_schema))
+        found = found_by(adapter, schema)
+        published.load_reads(adapter, schema, found, "|".join(of_schema))

@@ -36,6 +36,7 @@ from dbt_secure_spark.submission import session_parameters
 from dbt_secure_spark.versions import (
     SUFFIX,
     VERSION,
+    RawRead,
     definitions,
     definitions_of_versions,
     is_data,
@@ -253,7 +254,13 @@ class StateFile:
                 self.adapter, graph, {n for n, r in relations.items() if r["query"]}
             ),
             "versions": {
-                name: version_of(folder, name, text, snapshots.get(name))
+                name: version_of(
+                    folder,
+                    name,
+                    text,
+                    published.reads.get(name, raw_reads(text)),
+                    snapshots.get(name),
+                )
                 for name, text in sorted(tables.items())
             },
             "graph": graph,
@@ -443,10 +450,14 @@ def files_of_snapshots(
 
 
 def version_of(
-    folder: Folder, name: str, told: str, snapshot: Snapshot | None = None
+    folder: Folder,
+    name: str,
+    told: str,
+    reads: frozenset[RawRead] | None,
+    snapshot: Snapshot | None = None,
 ) -> dict[str, Any]:
     """Return a version's entry: its location and files, its columns, its raw reads."""
-    fields, reads, run = fields_of(told), raw_reads(told), VERSION.search(name)
+    fields, run = fields_of(told), VERSION.search(name)
     location = fields.get("Location")
     if location is None:
         raise NotWritten(f"the metastore does not say where {name} lies")

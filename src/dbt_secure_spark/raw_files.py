@@ -10,9 +10,11 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dbt_secure_spark.catalogs import without_its_catalog
 from dbt_secure_spark.formats import format_of
 from dbt_secure_spark.in_time import InTime
 from dbt_secure_spark.lineage import relation_of
+from dbt_secure_spark.published_state import fields_of
 from dbt_secure_spark.raw_tables import read_raw, snapshot_of, table_of
 from dbt_secure_spark.versions import RawRead, began, raw_files, rows_of
 
@@ -168,7 +170,12 @@ def is_by_the_time(run: Run, node: dict[str, Any]) -> bool:
 
 def shows(run: Run, node: dict[str, Any], version: str) -> bool:
     """Return whether a node's view shows a whole version, as when it was published."""
-    text = run.text_of(relation_of(node)) or ""
+    view = relation_of(node)
+    told = fields_of(run.published.definitions.get(view, "")).get("View Text")
+    is_listed = told is not None and view not in run.switched
+    text = (
+        without_its_catalog(run.adapter, told) if is_listed else run.text_of(view)
+    ) or ""
     of_version = SHOWS_ALL + re.escape(version)
     return re.fullmatch(of_version, text.strip().lower()) is not None
 

@@ -53,10 +53,12 @@ from dbt_secure_spark.versions import (
     definitions,
     encoded,
     existing_schemas,
+    found_again,
     is_published,
     named_versions,
     shown,
     tables_in,
+    told_again,
     versions_catalog,
     versions_kept,
     versions_read,
@@ -71,6 +73,8 @@ from dbt_secure_spark.warehouse import (
 )
 
 logger = AdapterLogger("Spark")
+# The property of a schema of versions for `found_again`.
+FOUND_AGAIN = "found_again"
 PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
 
 
@@ -161,6 +165,8 @@ class Run:
         self.functions: dict[str, list[str] | None] = {}
         # The engine's versions and settings; None until they are needed.
         self.engine: list[Any] | None = None
+        # What this run and earlier ones found again, by schema: see `found_again`.
+        self.found_again: dict[str, dict[str, str]] = {}
         # The texts of views whose versions stay.
         self.kept: dict[str, str] = {}
         # The results of `reads_another`, by a view's name and definition.
@@ -197,7 +203,8 @@ class Run:
                 remove_folders(self.adapter, self.version_schemas, dead)
                 self.lock.bury(dead)
                 for schema in self.version_schemas:
-                    self.published.load_reads(self.adapter, schema)
+                    self.found_again[schema] = found = found_by(self.adapter, schema)
+                    self.published.load_reads(self.adapter, schema, found)
                     if builds_models:
                         self.note_rows(schema, "some" if partly else "all")
         except BaseException:
@@ -208,6 +215,18 @@ class Run:
         """Note whether a schema's versions hold all rows or only some."""
         if schema_properties(self.adapter, schema).get("rows") != rows:
             set_schema_property(self.adapter, schema, "rows", rows)
+
+    def note_found(self) -> None:
+        """Note which readings of raw tables are still what a run found last."""
+        known = {
+            read.found
+            for reads in self.published.reads.values()
+            for read in reads or ()
+        }
+        for schema, found in self.found_again.items():
+            text = told_again({each: found[each] for each in found.keys() & known})
+            if text != schema_properties(self.adapter, schema).get(FOUND_AGAIN, ""):
+                set_schema_property(self.adapter, schema, FOUND_AGAIN, text)
 
     def refuse_some_rows_over_all(self, partly: str | None) -> None:
         """Raise if a run with only some rows would publish them over all rows."""
@@ -398,6 +417,7 @@ class Run:
         try:
             self.lock.check()
             with schemas_described_once(self.adapter):
+                self.note_found()
                 self.drop_unnamed_versions(graph)
                 remove_folders(self.adapter, self.version_schemas, [self.name])
         except BaseException:
@@ -621,6 +641,11 @@ def noted_with(adapter: SparkAdapter, schema: str, name: str) -> str | None:
     """Return a note that runs left with a schema of versions; None if there is none."""
     text = decoded(schema_properties(adapter, schema).get(name, NOTHING))
     return None if text == NOTHING else text
+
+
+def found_by(adapter: SparkAdapter, schema: str) -> dict[str, str]:
+    """Return what runs found again in the raw tables behind a schema's versions."""
+    return found_again(schema_properties(adapter, schema).get(FOUND_AGAIN, ""))
 
 
 def read_from(adapter: SparkAdapter, schema: str) -> list[str]:

@@ -59,21 +59,34 @@ def record_version(
     told = list(run.published.definitions.values())
     before = {version for text in told for version in versions_kept(text)}
     reads |= run.published.reads_of(set(versions) - before)
-    value = encoded(" ".join(sorted(map(str, reads)))) or NOTHING
-    adapter.execute(
-        f"alter table {version} set tblproperties ('raw_reads' = '{value}')"
-    )
-    run.published.reads[str(version).lower()] = reads
+    name = str(version).lower()
+    noted = run.published.reads.get(name)
+    is_known = all(read.content is not None for read in reads)
+    is_noted = {r.found for r in noted or ()} == {r.found for r in reads}
+    if noted is not None and is_known and is_noted:
+        # The version stays. One note with its schema takes the place of one with each.
+        again = run.found_again.setdefault(name.split(".")[0], {})
+        again.update((read.found, read.run) for read in reads)
+    else:
+        value = encoded(" ".join(sorted(map(str, reads)))) or NOTHING
+        adapter.execute(
+            f"alter table {version} set tblproperties ('raw_reads' = '{value}')"
+        )
+    run.published.reads[name] = reads
 
 
 def definition_of(adapter: SparkAdapter, relation: Any) -> str | None:
     """Return a relation's definition in the metastore; None if it does not exist.
 
-    Raises CompilationError if this project did not make the relation: it is neither
-    replaced nor altered.
+    A run has listed the definitions under its lock, and alters a view only by its
+    switch. Raises CompilationError if this project did not make the relation: it is
+    neither replaced nor altered.
     """
-    name = relation.identifier.lower()
-    told = definitions(adapter, relation.schema, name).get(name)
+    run, name = getattr(adapter, "dbt_run", None), relation.identifier.lower()
+    view = f"{relation.schema}.{name}".lower()
+    told = run.published.definitions.get(view) if run else None
+    if told is None or view in run.switched:
+        told = definitions(adapter, relation.schema, name).get(name)
     if told is not None and not is_published(told):
         raise CompilationError(
             f"{relation} exists and was not made by this project, which neither"

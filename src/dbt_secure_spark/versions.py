@@ -9,10 +9,11 @@ read it.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import textwrap
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -144,6 +145,11 @@ class RawRead:
         """Return when the run began, in microseconds since 1970; 0 if unknown."""
         return began(self.run)
 
+    @property
+    def found(self) -> str:
+        """Return a digest of what was found, whichever run it was."""
+        return hashlib.sha256(str(replace(self, run="")).encode()).hexdigest()[:16]
+
     def found_the_same(self, other: RawRead) -> bool:
         """Return whether two readings of the table found the same rows."""
         known = self.content is not None or self.rows == 0
@@ -201,12 +207,47 @@ def raw_files(definition: str | None) -> dict[tuple[str, str], RawRead]:
     return read
 
 
+def found_again(text: str) -> dict[str, str]:
+    """Return the last run that found what a version notes, by `RawRead.found`.
+
+    text  a schema's property `found_again`: versions that stayed were not noted anew
+    """
+    of_runs = (part.partition("=") for part in text.split(";") if "=" in part)
+    return {found: run for run, _, all_found in of_runs for found in all_found.split()}
+
+
+def told_again(found: Mapping[str, str]) -> str:
+    """Return the text that `found_again` reads: the last runs, as many as fit."""
+    of_runs: dict[str, list[str]] = {}
+    for each, run in sorted(found.items()):
+        of_runs.setdefault(run, []).append(each)
+    text = ""
+    for run in sorted(of_runs, reverse=True):
+        part = f"{run}={' '.join(of_runs[run])};"
+        if len(text) + len(part) > LONGEST_COMMENT:
+            break
+        text += part
+    return text
+
+
+def _as_found_last(
+    reads: frozenset[RawRead] | None, found: Mapping[str, str]
+) -> frozenset[RawRead] | None:
+    """Return a version's raw reads as those of a later run that found all of them."""
+    runs = {found.get(read.found) for read in reads or () if read.content is not None}
+    if len(runs) != 1 or None in runs or any(r.content is None for r in reads or ()):
+        return reads
+    (last,) = runs
+    return frozenset(replace(read, run=max(read.run, last)) for read in reads or ())
+
+
 @dataclass
 class Published:
     """The relations of some schemas in the metastore, by lower-case name.
 
     `versions` holds the definitions of versions as they were loaded. `reads` holds
-    their raw reads, also those that a run has noted since.
+    their raw reads, by the last runs that found them, and those that a run has noted
+    since.
     """
 
     definitions: dict[str, str] = field(default_factory=dict)
@@ -243,20 +284,29 @@ class Published:
 
     def load(self, adapter: SparkAdapter, schema: str, pattern: str = "*") -> None:
         """Load the views of a schema from the metastore."""
-        self._keep(schema, definitions(adapter, schema, pattern))
+        self._keep(schema, definitions(adapter, schema, pattern), {})
 
     def load_reads(
-        self, adapter: SparkAdapter, schema: str, pattern: str = "*"
+        self,
+        adapter: SparkAdapter,
+        schema: str,
+        found: Mapping[str, str],
+        pattern: str = "*",
     ) -> None:
-        """Load what the versions of a schema were read from."""
-        self._keep(schema, definitions_of_versions(adapter, schema, pattern))
+        """Load what the versions of a schema were read from.
 
-    def _keep(self, schema: str, told: dict[str, str]) -> None:
+        found  the schema's note of what later runs found again: see `found_again`
+        """
+        self._keep(schema, definitions_of_versions(adapter, schema, pattern), found)
+
+    def _keep(
+        self, schema: str, told: dict[str, str], found: Mapping[str, str]
+    ) -> None:
         for name, text in told.items():
             relation = f"{schema}.{name}".lower()
             if VERSION.search(name):
                 self.versions[relation] = text
-                self.reads[relation] = raw_reads(text)
+                self.reads[relation] = _as_found_last(raw_reads(text), found)
             else:
                 self.definitions[relation] = text
 

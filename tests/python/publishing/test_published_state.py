@@ -228,7 +228,7 @@ def test_a_version_whose_files_are_not_there_is_no_state(tmp_path):
     with pytest.raises(NotWritten, match="is no folder"):
         Disk(tmp_path).files(f"file:{tmp_path}/gone")
     with pytest.raises(NotWritten, match="does not say where"):
-        version_of(Disk(tmp_path), "s.t", TOLD.format(text="select 1"))
+        version_of(Disk(tmp_path), "s.t", TOLD.format(text="select 1"), None)
 
 
 def credentials(method: str, **parameters: str) -> SimpleNamespace:

@@ -22,7 +22,15 @@ from dbt_secure_spark.folders import Folders
 from dbt_secure_spark.in_time import NOW, InTime
 from dbt_secure_spark.raw_tables import has_changed
 from dbt_secure_spark.run import Run
-from dbt_secure_spark.versions import Published, RawRead, began, encoded
+from dbt_secure_spark.versions import (
+    Published,
+    RawRead,
+    began,
+    encoded,
+    found_again,
+    raw_reads,
+)
+from dbt_secure_spark.warehouse import PROPERTY
 
 needs_spark = pytest.mark.spark
 SCHEMA = "kept_versions_of"
@@ -146,7 +154,12 @@ class World:
         if in_time:
             text = in_time.published_rows(of_codes)
         self.metastore.texts[SCHEMA, "codes"] = text
-        self.shown = f"View Text: {text}\nTable Properties: [kept_versions=none]"
+
+    @property
+    def shown(self) -> str:
+        """The listed definition of the seed."""
+        text = self.metastore.texts[SCHEMA, "codes"]
+        return f"View Text: {text}\nTable Properties: [kept_versions=none]"
 
     @property
     def begun(self) -> dict:
@@ -682,22 +695,24 @@ def test_a_seed_s_files_tell_of_it_only_while_its_view_shows_all_their_rows(spar
     seed, adapter = {"relation_name": "kept.seed"}, adapter_of(spark)
     of_seed = "kept_versions.seed__v20260101000000_0123abcd"
     definitions = adapter.dbt_run.published.definitions
-    definitions["kept.seed"] = f"View Text: select * from {of_seed}"
+
+    def show(kind: str, query: str) -> None:
+        """Let the seed's view show a query, as the next run lists it."""
+        spark.sql(f"{kind} view kept.seed as {query}")
+        definitions["kept.seed"] = f"View Text: {query}"
+
     for schema in ("kept", "kept_versions"):
         spark.sql(f"create schema {schema}")
     try:
         spark.sql(f"create table {of_seed} using parquet as select 1 as id")
-        spark.sql(f"create view kept.seed as select * from {of_seed}")
+        show("create", f"select * from {of_seed}")
         first = raw_files.files_of(adapter.dbt_run, seed)
         assert first is not None
         spark.sql(f"insert into {of_seed} values (2)")
         assert raw_files.files_of(adapter.dbt_run, seed) not in (first, None)
-        spark.sql(f"alter view kept.seed as select * from {of_seed} where id = 1")
-        # As in the next run.
-        adapter.dbt_run.texts.clear()
+        show("alter", f"select * from {of_seed} where id = 1")
         assert raw_files.files_of(adapter.dbt_run, seed) is None
-        spark.sql(f"alter view kept.seed as select * from {of_seed}")
-        adapter.dbt_run.texts.clear()
+        show("alter", f"select * from {of_seed}")
         assert raw_files.files_of(adapter.dbt_run, seed) not in (first, None)
         in_time = InTime(None, NOW).published_rows(of_seed)
         definitions["kept.seed"] = f"View Text: {in_time}"
@@ -774,8 +789,14 @@ def test_a_version_stays_and_is_read_from_what_the_raw_tables_hold_now(spark, as
     assert asked() == first
     # What comes from nothing but what stays, stays.
     assert version(spark, "of_all") == of_all
-    again = property_of(spark, first, "raw_reads")
-    assert again != read
+    # What it was read from is noted anew with all versions of its schema.
+    assert property_of(spark, first, "raw_reads") == read
+    (noted,) = raw_reads(f"raw_reads={read}]")
+    told = spark.sql(f"describe schema extended {SCHEMA}_versions").collect()
+    found = found_again(
+        dict(PROPERTY.findall(dict(map(tuple, told))["Properties"]))["found_again"]
+    )
+    assert found[noted.found] > noted.run
     assert names(spark) == ["x", "y"]
     assert spark.table(f"{SCHEMA}.secured").count() == 2
 

@@ -1,0 +1,232 @@
+"""What a run asks once for all its models, and what it notes once at its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from dbt import selected_resources
+from dbt_common.exceptions import DbtRuntimeError
+from metastore_double import Relation, RememberedMetastore
+
+from dbt_secure_spark import beginning, hooks, switching, unchanged
+from dbt_secure_spark import run as run_module
+from dbt_secure_spark.run import Run
+from dbt_secure_spark.versions import (
+    LONGEST_COMMENT,
+    Published,
+    RawRead,
+    encoded,
+    found_again,
+    raw_reads,
+    told_again,
+)
+
+TABLES = ("jobs", "users", "groups")
+RUN = "20260201000000_0123abcd"
+BEFORE = "20260101000000_0123abcd"
+
+
+class World:
+    """Staged models over a raw table each, as a run selects and reads them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.metastore = RememberedMetastore("s", "s_versions")
+        self.nodes = {f"stg_{table}": self.model(table) for table in TABLES}
+        self.graph = {
+            "nodes": self.nodes,
+            "sources": {table: self.source(table) for table in TABLES},
+        }
+        self.metastore.raw = {f"raw.{table}": 1 for table in TABLES}
+        self.run = self.metastore.dbt_run = Run(self.metastore, RUN, 20, *[["s"]] * 3)
+        # As a run lists them when it begins.
+        for table in TABLES:
+            version = f"s_versions.stg_{table}__v{BEFORE}"
+            self.metastore.relations[tuple(version.split("."))] = {}
+            told = f"View Text: select * from {version}\nkept_versions=none]"
+            self.run.published.definitions[f"s.stg_{table}"] = told
+        selected = set(self.nodes)
+        monkeypatch.setattr(selected_resources, "SELECTED_RESOURCES", selected)
+        flags = SimpleNamespace(WHICH="run", DEFER=False)
+        monkeypatch.setattr(run_module, "get_flags", lambda: flags)
+        monkeypatch.setattr(unchanged, "option_to_read_some_rows", lambda: None)
+
+    def model(self, table: str) -> dict:
+        return {
+            **{"name": f"stg_{table}", "unique_id": f"stg_{table}", "schema": "s"},
+            **{"alias": f"stg_{table}", "relation_name": f"s.stg_{table}"},
+            **{"resource_type": "model", "language": "sql", "columns": {}},
+            **{"description": "", "depends_on": {"nodes": [table]}},
+            "config": {"materialized": "published_view", "keep_unchanged": True},
+        }
+
+    def source(self, table: str) -> dict:
+        return {
+            **{"resource_type": "source", "unique_id": table, "name": table},
+            **{"source_name": "raw", "relation_name": f"raw.{table}"},
+            "loaded_at_field": None,
+        }
+
+    def begin(self, table: str) -> dict:
+        """Begin the model of a raw table."""
+        node = self.nodes[f"stg_{table}"]
+        relation, code = Relation("s", node["alias"]), f"select id from raw.{table}"
+        return beginning.begin_version(
+            self.metastore, self.graph, node, relation, code, None, is_anew=False
+        )
+
+    def note(self, table: str) -> None:
+        """Note what the published version was made of, as an earlier run did."""
+        version = f"s_versions.stg_{table}__v{BEFORE}"
+        begun, node = self.begin(table), self.nodes[f"stg_{table}"]
+        given = (self.metastore, self.graph, node)
+        switching.record_version(*given, version, begun["raw"])
+        unchanged.note_made_of(*given, version, begun["made_of"])
+        told = self.metastore.told(*version.split("."))
+        self.run.published.versions[version] = told
+        self.run.published.reads[version] = raw_reads(told)
+
+    def asked(self, part: str) -> int:
+        """The number of statements that have a text in them."""
+        return sum(part in statement for statement in self.metastore.sent)
+
+
+@pytest.fixture
+def world(monkeypatch) -> World:
+    return World(monkeypatch)
+
+
+@pytest.fixture
+def noted(world) -> World:
+    """A world in which nothing has changed since the last run, before the next one."""
+    for table in TABLES:
+        world.note(table)
+    world.run.files_ahead = world.run.rows_ahead = world.run.noted_readings = None
+    world.metastore.sent.clear()
+    return world
+
+
+def test_versions_that_stay_are_asked_for_at_once(noted):
+    for table in TABLES:
+        assert noted.begin(table)["kept"], table
+    assert noted.asked("as files") == 1
+    assert noted.asked("as counted") == 1
+    assert noted.asked("refresh table") == len(TABLES)
+
+
+def test_a_table_that_has_changed_is_read_as_it_is_when_its_model_begins(noted):
+    noted.metastore.files["raw.users"], noted.metastore.raw["raw.users"] = (1, 0), 2
+    assert noted.begin("jobs")["kept"]
+    # A further load, between the first model and this one.
+    noted.metastore.files["raw.users"], noted.metastore.raw["raw.users"] = (2, 0), 3
+    begun = noted.begin("users")
+    assert begun["kept"] is None
+    assert [read.rows for read in begun["raw"]] == [3]
+    files = unchanged.files_of_sources(
+        noted.metastore, noted.graph, noted.nodes["stg_users"]
+    )
+    assert begun["made_of"].files == files
+
+
+def build_a_table(world: World) -> None:
+    """Let the run build the raw table, as it does with the sample's."""
+    world.nodes["users"] = world.source("users") | {
+        **{"resource_type": "seed", "config": {"materialized": "seed"}},
+        **{"schema": "raw", "alias": "users", "depends_on": {"nodes": []}},
+    }
+    selected_resources.SELECTED_RESOURCES.add("users")
+
+
+def add_a_hook(world: World) -> None:
+    """Let a model of the run have a hook, which may write any table."""
+    world.nodes["stg_jobs"]["config"]["post-hook"] = [{"sql": "insert into raw.users"}]
+
+
+@pytest.mark.parametrize("write", [build_a_table, add_a_hook])
+def test_a_table_that_the_run_may_write_is_asked_for_when_its_model_begins(
+    noted, write
+):
+    write(noted)
+    noted.begin("jobs")
+    noted.metastore.files["raw.users"], noted.metastore.raw["raw.users"] = (1, 0), 2
+    begun = noted.begin("users")
+    assert begun["kept"] is None
+    assert [read.rows for read in begun["raw"]] == [2]
+
+
+def test_a_failure_of_what_is_asked_at_once_is_that_of_one_model(noted, monkeypatch):
+    execute = noted.metastore.execute
+
+    def fail(statement: str, fetch: bool = False):
+        if "raw.groups" in statement or "as counted" in statement:
+            raise DbtRuntimeError("a file is damaged")
+        return execute(statement, fetch)
+
+    monkeypatch.setattr(noted.metastore, "execute", fail)
+    assert noted.begin("users")["kept"]
+    with pytest.raises(DbtRuntimeError, match="damaged"):
+        noted.begin("groups")
+
+
+def test_a_version_with_other_rows_than_were_noted_is_written_again(noted):
+    # As when a file of the version is lost.
+    noted.metastore.count_all = lambda parts: [(0, 7), (2, 1)]
+    noted.metastore.count = lambda relation: [(7,)]
+    assert [bool(noted.begin(table)["kept"]) for table in TABLES].count(True) == 1
+
+
+def test_a_run_that_keeps_versions_notes_once_that_it_has_read_them(noted):
+    metastore, run = noted.metastore, noted.run
+    for table in TABLES:
+        begun, node = noted.begin(table), noted.nodes[f"stg_{table}"]
+        switching.record_version(
+            metastore, noted.graph, node, begun["kept"], begun["raw"]
+        )
+    assert noted.asked("raw_reads") == 0
+    run.note_found()
+    run.note_found()
+    assert noted.asked("alter schema s_versions") == 1
+    # The next run reads them as this one has.
+    later = Run(metastore, "20260301000000_0123abcd", 20, *[["s"]] * 3)
+    found = run_module.found_by(metastore, "s_versions")
+    later.published.load_reads(metastore, "s_versions", found)
+    reads = later.published.reads[f"s_versions.stg_users__v{BEFORE}"]
+    assert {read.run for read in reads} == {RUN}
+    entries = hooks.readings_of(metastore, later.published, later.published.reads)
+    assert {entry["read"].run for entry in entries} == {RUN}
+
+
+def test_only_a_run_that_found_all_of_a_version_takes_the_place_of_its_own():
+    jobs, users = RawRead("raw.jobs", BEFORE, 1, 1), RawRead("raw.users", BEFORE, 2, 2)
+    empty = RawRead("raw.none", BEFORE, 0)
+    name = f"a__v{BEFORE}"
+
+    def runs(reads: set[RawRead], found: dict[str, str]) -> set[str]:
+        published = Published()
+        text = f"raw_reads={encoded(' '.join(map(str, reads)))}]"
+        published._keep("s_versions", {name: text}, found)
+        return {read.run for read in published.reads[f"s_versions.{name}"]}
+
+    assert runs({jobs, users}, {jobs.found: RUN, users.found: RUN}) == {RUN}
+    for found in (
+        {},
+        {jobs.found: RUN},
+        {jobs.found: RUN, users.found: "20260115000000_0123abcd"},
+        {jobs.found: RUN, replace(users, content=3).found: RUN},
+    ):
+        assert runs({jobs, users}, found) == {BEFORE}, found
+    # Nothing says what such a table held.
+    assert runs({jobs, empty}, {jobs.found: RUN, empty.found: RUN}) == {BEFORE}
+
+
+def test_the_note_of_what_was_found_has_the_last_runs_and_no_more_than_fits():
+    found = {f"{each:016x}": f"{20260101000000 + each}_0123abcd" for each in range(200)}
+    text = told_again(found)
+    assert len(text) <= LONGEST_COMMENT
+    kept = found_again(text)
+    assert kept.items() <= found.items()
+    assert min(kept.values()) > max(found[each] for each in found.keys() - kept.keys())
+    few = dict.fromkeys(("a" * 16, "b" * 16), RUN)
+    assert found_again(told_again(few)) == few
+    assert found_again("") == {}
