@@ -61,9 +61,7 @@ def record_version(
     reads |= run.published.reads_of(set(versions) - before)
     name = str(version).lower()
     noted = run.published.reads.get(name)
-    is_known = all(read.content is not None for read in reads)
-    is_noted = {r.found for r in noted or ()} == {r.found for r in reads}
-    if noted is not None and is_known and is_noted:
+    if noted is not None and {r.found for r in noted} == {r.found for r in reads}:
         # The version stays. One note with its schema takes the place of one with each.
         again = run.found_again.setdefault(name.split(".")[0], {})
         again.update((read.found, read.run) for read in reads)
