@@ -7,8 +7,10 @@ from typing import Any
 from dbt.adapters.spark import SparkAdapter
 
 from dbt_secure_spark.layout import files_for, folders_for
+from dbt_secure_spark.lineage import relation_of
 from dbt_secure_spark.one_state import in_time_of
 from dbt_secure_spark.raw_files import RawFiles
+from dbt_secure_spark.run import run_of
 from dbt_secure_spark.switching import definition_of
 from dbt_secure_spark.unchanged import (
     files_of_sources,
@@ -49,13 +51,14 @@ def begin_version(
         "files": None,
         "definition": None,
     }
-    files = files_of_sources(adapter, graph, node, is_ahead=not is_anew)
+    version = run_of(adapter).published.version_of(relation_of(node))
+    may_stay = bool(code and version) and not is_anew
+    # Files that are written from here to the end of the version are not its inputs.
+    files = files_of_sources(adapter, graph, node, is_ahead=may_stay)
     begun |= _inputs(adapter, graph, node, code, begun, files, is_anew)
     if begun["kept"]:
         return begun
-    # Files that are written from here to the end of the version are not its inputs.
-    now = files if is_anew else files_of_sources(adapter, graph, node)
-    if now != files:
+    if may_stay and (now := files_of_sources(adapter, graph, node)) != files:
         begun |= _inputs(adapter, graph, node, code, begun, now, is_anew)
     begun["definition"] = definition_of(adapter, relation)
     begun["files"] = files_for(adapter, node) if code else None

@@ -171,13 +171,12 @@ def is_by_the_time(run: Run, node: dict[str, Any]) -> bool:
 def shows(run: Run, node: dict[str, Any], version: str) -> bool:
     """Return whether a node's view shows a whole version, as when it was published."""
     view = relation_of(node)
-    told = fields_of(run.published.definitions.get(view, "")).get("View Text")
-    is_listed = told is not None and view not in run.switched
-    text = (
-        without_its_catalog(run.adapter, told) if is_listed else run.text_of(view)
-    ) or ""
+    listed = fields_of(run.published.definitions.get(view, "")).get("View Text")
+    # The end of the run reads its switches back.
+    told = run.switched.get(view, listed)
+    text = run.text_of(view) if told is None else without_its_catalog(run.adapter, told)
     of_version = SHOWS_ALL + re.escape(version)
-    return re.fullmatch(of_version, text.strip().lower()) is not None
+    return re.fullmatch(of_version, (text or "").strip().lower()) is not None
 
 
 def engine_of(run: Run) -> list[Any]:

@@ -144,6 +144,8 @@ class Run:
         self.published = Published()
         # A message for each node that did not switch to the new state whole, by id.
         self.stayed: dict[str, str] = {}
+        # The schemas whose views are loaded.
+        self.listed: set[str] = set()
         # The definitions of the switched views before their switch.
         self.told_before: dict[str, str | None] = {}
         # The queries that views were switched to, by the views' names.
@@ -363,7 +365,8 @@ class Run:
         }
         switched = {name.split(".")[0] for name in self.switched}
         self.published.definitions.clear()
-        for schema in sorted((readers | switched | set(self.schemas)) & existing):
+        self.listed = (readers | switched | set(self.schemas)) & existing
+        for schema in sorted(self.listed):
             self.published.load(self.adapter, schema)
         told = self.published.definitions
         refuse_versions_elsewhere(self.adapter, told, self.version_schemas)

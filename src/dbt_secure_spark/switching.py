@@ -15,6 +15,7 @@ from dbt_secure_spark.published_state import (
 )
 from dbt_secure_spark.run import run_of
 from dbt_secure_spark.settings_of_views import set_for_views
+from dbt_secure_spark.unchanged import MadeOf, properties_of_made
 from dbt_secure_spark.versions import (
     CONTRACT,
     KEPT_VERSIONS,
@@ -37,8 +38,9 @@ def record_version(
     version: str,
     own: list[RawRead],
     sql: str | None = None,
+    made: MadeOf | None = None,
 ) -> None:
-    """Note the raw reads of a version with it.
+    """Note the raw reads of a version with it, and what a new version is made of.
 
     An input that the query names and dbt does not know counts as a read by no known
     run.
@@ -67,9 +69,10 @@ def record_version(
         again.update((read.found, read.run) for read in reads)
     else:
         value = encoded(" ".join(sorted(map(str, reads)))) or NOTHING
-        adapter.execute(
-            f"alter table {version} set tblproperties ('raw_reads' = '{value}')"
-        )
+        properties = [f"'raw_reads' = '{value}'"]
+        properties += properties_of_made(adapter, graph, node, version, made)
+        told = ", ".join(properties)
+        adapter.execute(f"alter table {version} set tblproperties ({told})")
     run.published.reads[name] = reads
 
 
@@ -82,8 +85,9 @@ def definition_of(adapter: SparkAdapter, relation: Any) -> str | None:
     """
     run, name = getattr(adapter, "dbt_run", None), relation.identifier.lower()
     view = f"{relation.schema}.{name}".lower()
-    told = run.published.definitions.get(view) if run else None
-    if told is None or view in run.switched:
+    if run and relation.schema.lower() in run.listed and view not in run.switched:
+        told = run.published.definitions.get(view)
+    else:
         told = definitions(adapter, relation.schema, name).get(name)
     if told is not None and not is_published(told):
         raise CompilationError(

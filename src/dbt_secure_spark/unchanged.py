@@ -428,22 +428,22 @@ def is_whole(adapter: SparkAdapter, version: str, rows: int) -> bool:
         return False
 
 
-def note_made_of(
+def properties_of_made(
     adapter: SparkAdapter,
     graph: dict[str, Any],
     node: dict[str, Any],
     version: str,
     made: MadeOf | None,
-) -> None:
-    """Note a version's inputs, if no raw table was written to meanwhile, and no view.
+) -> list[str]:
+    """Return the properties that note what a version was made of, as SQL.
 
-    Files that were new when the run began are not noted: the next run reads their
-    contents.
+    There are none if a raw table was written to meanwhile, or a view. Files that were
+    new when the run began are left out: the next run reads their contents.
     """
     if made is None or files_of_sources(adapter, graph, node) != made.files:
-        return
+        return []
     if any(shown_by(adapter, each.view) != each for each in made.views):
-        return
+        return []
     before = settled(run_of(adapter))
     sources = sources_of(graph, node).values()
     files = " ".join(
@@ -451,10 +451,8 @@ def note_made_of(
         for source, read in zip(sources, made.raw, strict=True)
         if (of_source := made.files[relation_of(source)]).newest < before
     )
-    properties = f"'made_of' = '{made.digest}_{rows_with_snapshot(adapter, version)}'"
-    if files:
-        properties += f", 'raw_files' = '{encoded(files)}'"
-    adapter.execute(f"alter table {version} set tblproperties ({properties})")
+    properties = [f"'made_of' = '{made.digest}_{rows_with_snapshot(adapter, version)}'"]
+    return properties + ([f"'raw_files' = '{encoded(files)}'"] if files else [])
 
 
 def note_files(
@@ -469,5 +467,8 @@ def note_files(
         return
     told = run_of(adapter).published.versions.get(version)
     noted = {digest for _, digest in raw_files(told)}
-    if not {files.digest for files in made.files.values()} <= noted:
-        note_made_of(adapter, graph, node, version, made)
+    if {files.digest for files in made.files.values()} <= noted:
+        return
+    if properties := properties_of_made(adapter, graph, node, version, made):
+        told = ", ".join(properties)
+        adapter.execute(f"alter table {version} set tblproperties ({told})")

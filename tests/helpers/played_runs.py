@@ -177,8 +177,9 @@ class PlayedRuns:
         self.load(*self.replaced_after.pop(node["unique_id"], ()))
         metastore.contents[version] = hash(frozenset(self.origin[version]))
         sql = node.get("compiled_code")
-        switching.record_version(metastore, self.graph, node, version, raw, sql)
-        unchanged.note_made_of(metastore, self.graph, node, version, made_of)
+        switching.record_version(
+            metastore, self.graph, node, version, raw, sql, made_of
+        )
         switch(metastore, relation, f"select * from {version}", 2)
 
     def read_by(self, node: dict[str, Any]) -> list[str]:

@@ -81,8 +81,7 @@ class World:
         version = f"s_versions.stg_{table}__v{BEFORE}"
         begun, node = self.begin(table), self.nodes[f"stg_{table}"]
         given = (self.metastore, self.graph, node)
-        switching.record_version(*given, version, begun["raw"])
-        unchanged.note_made_of(*given, version, begun["made_of"])
+        switching.record_version(*given, version, begun["raw"], made=begun["made_of"])
         told = self.metastore.told(*version.split("."))
         self.run.published.versions[version] = told
         self.run.published.reads[version] = raw_reads(told)

@@ -52,7 +52,7 @@ class Publishing:
         def count_values(*given) -> None:
             layout.count_values(self.adapter, *given)
 
-        names = ("record_version", "note_made_of", "check_lock", "note_files")
+        names = ("record_version", "check_lock", "note_files")
         environment = jinja2.Environment(extensions=["jinja2.ext.do"])
         environment.globals |= dict.fromkeys(
             ("publish_version", "apply_grants", "run_hooks"), quiet

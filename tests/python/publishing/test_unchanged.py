@@ -262,11 +262,9 @@ def test_a_view_that_moves_while_a_version_is_written_leaves_nothing_noted():
     made = unchanged.made_of(*given, world.code, world.begun, {})
     for text, is_noted in ((f"select * from {VERSION}", False), (rule, True)):
         world.metastore.texts[SCHEMA, "known"] = text
-        world.metastore.relations[SCHEMA + "_versions", "staged__v1"] = {}
         made = replace(made, files=unchanged.files_of_sources(*given))
-        unchanged.note_made_of(*given, version, made)
-        noted = world.metastore.relations[SCHEMA + "_versions", "staged__v1"]
-        assert ("made_of" in noted) == is_noted
+        noted = unchanged.properties_of_made(*given, version, made)
+        assert any("made_of" in each for each in noted) == is_noted
 
 
 def test_what_reads_the_day_alone_of_the_clock_stays_until_the_day_ends():
@@ -363,25 +361,24 @@ def test_what_is_not_known_is_made_anew(edit):
 def test_a_version_that_was_written_beside_a_raw_table_is_not_noted(
     monkeypatch, seconds_before
 ):
-    noted, run = [], "20260101000000_0123abcd"
-    adapter = SimpleNamespace(
-        execute=noted.append, dbt_run=SimpleNamespace(name=run, is_held=False)
-    )
+    run = "20260101000000_0123abcd"
+    adapter = SimpleNamespace(dbt_run=SimpleNamespace(name=run, is_held=False))
     monkeypatch.setattr(unchanged, "rows_with_snapshot", lambda *_: 2)
     world, table = World(), f"{RAW}.rows"
     of_then = raw_files.RawFiles("f1", began(run) - seconds_before * 1_000_000)
     made = unchanged.MadeOf("a" * 64, {table: of_then}, (world.read,))
-    for files in ({table: of_then._replace(digest="f2")}, None, made.files):
+    given = (adapter, world.graph, world.node, VERSION)
+    for files in ({table: of_then._replace(digest="f2")}, None):
         monkeypatch.setattr(unchanged, "files_of_sources", lambda *_, f=files: f)
-        unchanged.note_made_of(adapter, world.graph, world.node, VERSION, made)
-    unchanged.note_made_of(adapter, world.graph, world.node, VERSION, None)
-    (statement,) = noted
-    assert statement.startswith(f"alter table {VERSION} set tblproperties")
-    assert f"'made_of' = '{made.digest}_2'" in statement
+        assert unchanged.properties_of_made(*given, made) == []
+    monkeypatch.setattr(unchanged, "files_of_sources", lambda *_: made.files)
+    assert unchanged.properties_of_made(*given, None) == []
     # In files that were new then, others with the same time may lie soon.
-    is_noted = f"'raw_files' = '{encoded(f'f1:{world.read}')}'" in statement
-    assert is_noted == (seconds_before > 60)
-    assert ("raw_files" in statement) == is_noted
+    of_files = f"'raw_files' = '{encoded(f'f1:{world.read}')}'"
+    assert unchanged.properties_of_made(*given, made) == [
+        f"'made_of' = '{made.digest}_2'",
+        *([of_files] if seconds_before > 60 else []),
+    ]
 
 
 @pytest.mark.parametrize(

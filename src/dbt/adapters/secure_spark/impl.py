@@ -113,7 +113,6 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     whole_versions = available(one_state.whole_versions)
     begin_version = available(beginning.begin_version)
     count_values = available(layout.count_values)
-    note_made_of = available(unchanged.note_made_of)
     note_files = available(unchanged.note_files)
     # The published state and its inputs
     definition_of = available(switching.definition_of)

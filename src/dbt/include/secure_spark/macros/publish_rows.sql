@@ -17,8 +17,7 @@
         {#- Equal rows may be in different files now. -#}
         {% do adapter.note_files(graph, model, begun.kept, begun.made_of) %}
     {%- else -%}
-        {% do adapter.record_version(graph, model, begun.version, begun.raw, sql) %}
-        {% do adapter.note_made_of(graph, model, begun.version, begun.made_of) %}
+        {% do adapter.record_version(graph, model, begun.version, begun.raw, sql, begun.made_of) %}
         {% do publish_version(begun.relation, begun.version, begun.definition, begun.to_keep, begun.in_time or begun.folders) %}
     {%- endif -%}
     {% do apply_grants(begun.relation, config.get('grants'), should_revoke=True) %}
