@@ -199,6 +199,15 @@ select distinct actor_user_id as user_id, job_id from s.jobs
 select user_id, x.j from s.jobs lateral view explode(array((select max(job_id) from
 s.runs))) x as j
 
+select a.user_id, b.job_id from (select team_id as `u\u017fer_id`, user_id, job_id from
+s.jobs) a join s.runs b using (user_id)
+
+select user_id, n from (select team_id as `user_\u0131d`, user_id, job_id from s.jobs) a
+natural join (select user_id, team_id as n from s.runs) b
+
+with `größe` as (select * from s.jobs), `GRÖ\u017fSE` as (select team_id as user_id,
+job_id from s.runs) select user_id, job_id from `größe` union all select * from `grÖsse`
+
 select user_id, job_id from s.jobs where job_id = (select max(job_id) from s.jobs)
 
 select user_id, job_id from s.jobs where job_id > all (select job_id from s.runs)
@@ -946,6 +955,9 @@ select user_id, job_id from s.jobs tablesample (10 percent)
 select user_id, job_id from s.jobs tablesample (bucket 1 out of 4)
 
 select a.user_id from s.jobs a semi join s.runs b using (user_id)
+
+with `größe` as (select * from s.jobs) select user_id, job_id as `straße\u017f` from
+`GRÖßE`
 
 select a.user_id from s.jobs a left semi join s.runs b on a.user_id = b.user_id and
 b.job_id > 1

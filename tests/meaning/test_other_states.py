@@ -17,7 +17,15 @@ from pathlib import Path
 
 import pytest
 from comparison import comparable, values_of, wanted_rows
-from oracle.contract import COLUMNS, World, delivered_until, evaluate, timeline
+from oracle.contract import (
+    COLUMNS,
+    TABLES,
+    World,
+    delivered_until,
+    evaluate,
+    stage,
+    timeline,
+)
 from published_worlds import PublishedWorld
 from quick import found_rows
 from random_worlds import random_world
@@ -133,6 +141,22 @@ def test_Q6_what_if_is_the_difference_after_doing_it(published, seed):
     assert lost == projects
     went = {f"{table} {row} went" for table, row in chosen.items()}
     assert {cause for row in found for cause in row["causes"]} <= went
+
+
+def test_Q6_a_row_comes_beside_one_that_has_the_largest_id(published):
+    world = random_world(0)
+    staging = stage(world)
+    user, project = (min(staging.live(table)) for table in ("users", "projects"))
+    row = dict.fromkeys(TABLES["project_permissions"]) | {"is_active": "true"}
+    row |= {"project_id": str(project), "user_id": str(user)}
+    world["project_permissions"] = [row | {"id": str(2**63 - 1), "is_active": "false"}]
+    read, engine, _ = published(world)
+    now = resolved(read.state, folder, engine, NOW, as_of=str(moments_of(world)[-1]))
+    edits = Edits(Lookups(now))
+    edits.add(f"project_permissions: project_id={project}, user_id={user}")
+    resolved(now.state, folder, engine, OTHER, queries=edits.queries())
+    world["project_permissions"].append(row | {"id": "1"})
+    assert not unlike(engine, evaluate(world))
 
 
 def test_Q7_a_day_that_is_asked_for_again_is_kept(published, tmp_path):

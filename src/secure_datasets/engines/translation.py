@@ -116,6 +116,8 @@ FUNCTIONS = {
     "spark_contains(a, b)": "case when a is null or b is null then null"
     " when list_contains(a, b) then true when list_count(a) < len(a) then null"
     " else false end",
+    "spark_join(a, b)": "case when a is null or b is null then null"
+    " else coalesce(array_to_string(a, b), '') end",
     "spark_flatten(a)": "case when list_count(a) = len(a) then flatten(a) end",
     "spark_size(a)": "case when a is null then error('not exact: the size of null')"
     " else try_cast(len(a) as int) end",
@@ -130,7 +132,9 @@ FUNCTIONS = {
     f" else {_fails('a month of')} end",
     "spark_year(a)": "case when typeof(a) in ('DATE', '\"NULL\"')"
     f" then try_cast(year(try_cast(a as date)) as int) else {_fails('a year of')} end",
-    "spark_day(a)": "try_cast(date '1970-01-01' + to_days(try_cast(a as int)) as date)",
+    "spark_day(a)": "case when a is not null and try_cast(a as int) is null"
+    f" then {_fails('a day')}"
+    " else try_cast(date '1970-01-01' + to_days(try_cast(a as int)) as date) end",
     "spark_micros(a)": f"case when typeof(a) in ({MOMENT}, '\"NULL\"')"
     f" then epoch_us(try_cast(a as timestamptz)) else {_fails('microseconds of')} end",
     "spark_typeof(a)": "case typeof(a) when 'VARCHAR' then 'string'"
@@ -304,8 +308,8 @@ PARTS: dict[type[exp.Expression], str] = {
 KNOWN_PARTS = {part: frozenset(names.split()) for part, names in PARTS.items()}
 # Arguments that sqlglot keeps for its own use.
 NOTES = {"_type"}
-COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
-COMPARISONS += (exp.NullSafeEQ, exp.NullSafeNEQ)
+ORDERS = (exp.GT, exp.GTE, exp.LT, exp.LTE)
+COMPARISONS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, *ORDERS)
 TYPES = {"TEXT", "BIGINT", "INT", "BOOLEAN", "DATE", "TIMESTAMPTZ", "DECIMAL"}
 JSON_FIELD = re.compile(r"\$\.[A-Za-z_][A-Za-z0-9_]*")
 BARRIERS = {"monotonically_increasing_id", "spark_partition_id"}
@@ -865,6 +869,8 @@ def _compared(node: exp.Expression) -> exp.Expression:
     sides = [node.this, node.args.get("expression"), *node.expressions]
     structs = [each.unnest() for each in sides if each is not None]
     structs = [each for each in structs if isinstance(each, exp.Struct)]
+    if structs and isinstance(node, ORDERS):
+        raise NotExact("an order of structs, in which a null may come first")
     if len({len(each.expressions) for each in structs}) > 1:
         raise NotExact("a comparison of structs of other fields")
     if len(structs) > 1:
@@ -947,7 +953,7 @@ def _contains(node: exp.ArrayContains) -> exp.Expression:
 
 
 def _array_text(node: exp.ArrayToString) -> exp.Expression:
-    return _call("array_to_string", node.this.copy(), node.expression.copy())
+    return _call("spark_join", node.this.copy(), node.expression.copy())
 
 
 REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {

@@ -43,6 +43,7 @@ from secure_datasets.leaks.understood import (
     UnknownRelation,
     check_commas,
     check_function,
+    check_names,
     check_parts,
     has_generator,
     is_aggregate,
@@ -1152,11 +1153,9 @@ def tree_rows(tree: exp.Expression, resolve: Resolve) -> Rows:
             raise UnknownRelation(f"{text_of(table)} is no relation of this project")
     known = {name: resolve(name) for name in relations_of(tree)}
     odd = frozenset().union(*(rows.odd for rows in known.values() if rows))
-    odd |= {
-        name.name.lower()
-        for name in tree.find_all(exp.Identifier)
-        if name.name != name.name.lower()
-    }
+    names = {name.name for name in tree.find_all(exp.Identifier)}
+    check_names(names.union(*(rows.columns or () for rows in known.values() if rows)))
+    odd |= {name.lower() for name in names if name != name.lower()}
     try:
         found = Query(resolve, odd, bool(tree.meta.get(COMMAS))).rows(tree, {})
         return replace(found, odd=odd)

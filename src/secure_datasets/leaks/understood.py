@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -236,15 +236,31 @@ def parse(sql: str) -> exp.Expression:
     for hint in list(tree.find_all(exp.Hint)):
         # A hint changes the execution, not the result.
         hint.pop()
-    if not all(cte.alias.isascii() for cte in tree.find_all(exp.CTE)):
-        # Spark folds more letters together than a comparison in lower case does.
-        raise NotUnderstood("a CTE's name has other letters than ASCII")
     _check_functions(tokens, list(tree.walk()))
     # The parser takes a comma between relations for a cross join.
     crossed = sum(token.token_type is TokenType.CROSS for token in tokens)
     crosses = [j for j in tree.find_all(exp.Join) if (j.kind or "").upper() == "CROSS"]
     tree.meta[COMMAS] = len(crosses) > crossed
     return tree
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise if Spark may take two names for one that are not one in lower case.
+
+    It finds a CTE, and a column of a `using`, by Java's comparison without case, which
+    also takes a long s for an s, and an i without a dot for an i.
+    """
+    found: dict[str, str] = {}
+    for name in sorted({name.lower() for name in names}):
+        other = found.setdefault("".join(map(_java_letter, name)), name)
+        if other != name:
+            raise NotUnderstood(f"Spark may take {name} and {other} for one name")
+
+
+def _java_letter(letter: str) -> str:
+    """Return a letter as Java's `equalsIgnoreCase` compares it: one stays one."""
+    upper = letter.upper()
+    return (upper if len(upper) == 1 else letter).lower()[0]
 
 
 def is_of_a_row(sql: str) -> bool:

@@ -20,6 +20,8 @@ from secure_datasets.sql.spelling import listed
 
 ROW = re.compile(r"(?:row\s+)?(?P<id>[0-9]+)\s+of\s+(?P<table>\w+)", re.I)
 PART = re.compile(r"\s*(?P<column>\w+)\s*=\s*(?P<value>.*?)\s*")
+# Below the largest ids, new ones have room.
+LARGE = 2**62
 USERS, GROUPS, ROLE = "users", "user_groups", "role_name"
 
 
@@ -174,6 +176,7 @@ class Edits:
             for place, row in enumerate(self.came.get(table, ()), 1):
                 (last,) = self.package["rows_of"](
                     f"select coalesce(max({key}), 0) as id from {relation}"
+                    f" where {key} < {LARGE}"
                 )
                 values = {key: last["id"] + place, "is_live": True, "is_deleted": False}
                 values |= row
