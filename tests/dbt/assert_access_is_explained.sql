@@ -34,4 +34,4 @@ where
 {%- endset -%}
 {%- do queries.append(query) -%}
 {%- endfor -%}
-{{ secure_datasets.union_of(queries) }}
+{{ adapter.secure_datasets().union_of(queries) }}

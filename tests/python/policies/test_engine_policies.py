@@ -370,7 +370,7 @@ def asked(case: Case, schema: str) -> Iterator[str]:
         if dataset.is_query:
             continue
         name = dataset.name
-        ruling = config["datasets"][macros.ruling_dataset(name, config)]
+        ruling = macros.rules(config).ruling(name)
         base = f"{schema}.{ruling['base']}"
         row = f"json_build_array({', '.join(map('f.{}'.format, dataset.columns))})"
         macros.printed.clear()

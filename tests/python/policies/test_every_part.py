@@ -179,8 +179,7 @@ def test_the_dataset_shows_it(sandbox, kind, view):
 def test_who_counts_it(sandbox, kind, macros):
     config = macros.secure_datasets_config()
     rules = macros.rules_on("runs", config, "runs")
-    dataset = config["datasets"]["runs"]
-    query = macros._count_under_rules("runs", dataset, config, rules, f"{BEN}")
+    query = macros.rule_counts("runs", config, f"{BEN}")
     (counts,) = sandbox.answer(query)
     past, *of_rules, seen = counts[: len(rules) + 2]
     assert (past, seen) == (2, len(RULES[kind].shown[BEN]))
@@ -278,13 +277,13 @@ def test_findings_know_its_roles_and_the_dataset_the_relation_that_it_reads(
     kind, macros
 ):
     config, rule = macros.secure_datasets_config(), RULES[kind]
-    assert "runs" in macros.restricted_datasets(config)
+    assert "runs" in macros.secure_datasets().restricted_datasets(config)
     named = {
         role for policy in macros_rules(macros, config) for role in policy["named"]
     }
     written = set(re.findall(r"\b([AB])\b", yaml.safe_dump(rule.entries)))
     assert named == written
-    attributes = macros.readers_attributes(config)
+    attributes = macros.rules(config).attributes
     assert (attributes in macros.secure_dataset("runs")) == (kind == "R19")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from secure_datasets.questions.changes import (
     limit_queries,
     row_queries,
 )
+from secure_datasets.questions.changes.definitions import state_definitions
 from secure_datasets.questions.changes.report import in_short, markdown
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class AccessChanges:
     changed_base_rows = row_queries.changed_base_rows
     row_changes = row_queries.row_changes
     limits = limit_queries.limits
+    definitions = staticmethod(state_definitions)
 
     def query_of(self, model: str, states: list[State], known: dict[str, Any]) -> str:
         """Return the query of a model; `known` holds ref, tables and so on by name."""
@@ -160,16 +161,6 @@ class AccessChanges:
         """Return the secure datasets that neither state has built."""
         there = {name for s in states for name in self._there(s, "datasets")}
         return sorted({name for s in states for name in s["datasets"]} - there)
-
-    @staticmethod
-    def named_in(columns: Iterable[str], texts: Iterable[str]) -> list[str]:
-        """Return the columns whose name is a word in any of the texts.
-
-        A word that only happens to be a column's name counts, too: the report may list
-        a change of that column as a cause although it is none, but it omits no cause.
-        """
-        words = {word.lower() for text in texts for word in re.findall(r"\w+", text)}
-        return [column for column in columns if column.lower() in words]
 
     def _there(self, state: State, kind: str) -> dict[str, Any]:
         return {

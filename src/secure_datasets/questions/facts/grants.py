@@ -156,7 +156,7 @@ def _charges_on(built: Built, objects: list[str]) -> list[Facts]:
 def _roles_of_policies(built: Built) -> Iterator[Facts]:
     """Yield each role that a policy names: the dataset, and the column of a mask."""
     for name, entry in built.config["datasets"].items():
-        policies = built.macros["policies_on"](name, built.config)
+        policies = built.rules.policies(name)
         rules = [
             (None, rule) for rule in policies["conditions"] + policies["restrictive"]
         ]
