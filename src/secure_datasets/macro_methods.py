@@ -34,10 +34,16 @@ from secure_datasets.config.planner import Planner
 from secure_datasets.config.problems import ConfigProblem, ConfigProblems
 from secure_datasets.config.raw_tables import raw_tables
 from secure_datasets.config.reading import Document, read
-from secure_datasets.render import by_itself, granting, grants, printing, row_filters
+from secure_datasets.render import (
+    by_itself,
+    granting,
+    grants,
+    printing,
+    readers,
+    row_filters,
+)
 from secure_datasets.render.by_exists import ByExists
 from secure_datasets.render.printing import Row, printed
-from secure_datasets.render.readers import user_of_the_account
 from secure_datasets.sql import expressions, spelling
 from secure_datasets.sql.expressions import ExpressionProblem
 from secure_datasets.sql.writing import texts_where
@@ -432,6 +438,29 @@ class SecureDatasets(Planner):
                 " --accounts, or by the variable reader_accounts."
             )
 
+    view_of_readers = staticmethod(readers.view_query)
+    function_of_readers = staticmethod(readers.function_body)
+    users_of_readers = staticmethod(readers.users_of_readers)
+
+    def readers_names(self, config: dict[str, Any]) -> dict[str, str]:
+        """Return the names of the readers' views, each with the model that it shows."""
+        names = {name: plan.PREFIX + name for name in config["datasets"]}
+        for tier in config["tiers"].values():
+            view = tier["access_view"]
+            name = plan.readers_name(view)
+            if name in config["datasets"]:
+                self.stop(
+                    f"{MACRO}: the dataset '{name}' and the access view '{view}' would"
+                    " share the name of a readers' view: rename the dataset."
+                )
+            names[name] = view
+        return names
+
+    def check_readers_vars(self, given: dict[str, Any]) -> None:
+        """Stop dbt at the first invalid variable about readers."""
+        for name, problem in readers.problems_of_vars(given):
+            self.stop(f"vars: {name} {problem}.")
+
     def row_predicate(
         self,
         rules: ByExists,
@@ -616,7 +645,9 @@ from {rows} as {name}"""
                     dataset=name,
                     table=str(table),
                     place=place,
-                    user=user_of_the_account(accounts, rules.ref("stg_users"), account),
+                    user=readers.user_of_the_account(
+                        accounts, rules.ref("stg_users"), account
+                    ),
                     predicate=predicates[0],
                     restrictive=predicates[1] if predicates[1:] else None,
                     masks=masks,

@@ -15,7 +15,6 @@ class Planner:
 
     sql_text = staticmethod(expressions.sql_text)
     schema_and_name = staticmethod(expressions.schema_and_name)
-    is_account = staticmethod(expressions.is_account)
     sql_name = staticmethod(expressions.sql_name)
     values_query = staticmethod(writing.values_query)
     values_row = staticmethod(writing.values_row)
@@ -52,7 +51,6 @@ class Planner:
         self.rules_in_time = plan.rules_in_time
         self.text_digest = plan.text_digest
         self.expressions_of = plan.expressions_of
-        self.readers_name = plan.readers_name
         self.relationship_paths = plan.relationship_paths
         self.parent_dataset = plan.parent_dataset
         self.ruling_dataset = plan.ruling_dataset

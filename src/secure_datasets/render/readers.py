@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from secure_datasets.sql.expressions import is_account, schema_and_name
 from secure_datasets.sql.writing import indented
 
 # Non-deterministic, so that Spark evaluates a reader's own expressions after the
@@ -120,3 +121,35 @@ where
 def _rows(source: Mapping[str, Any]) -> str:
     columns = ",\n    ".join(f"dataset.{column}" for column in source["columns"])
     return f"select\n    {columns}\nfrom {source['relation']} as dataset"
+
+
+def problems_of_vars(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the variables about readers, each by its name."""
+    for name in ("readers_views", "readers_functions"):
+        if not isinstance(given[name], bool):
+            yield name, f"is '{given[name]}'; it must be true or false"
+    accounts, applications = given["reader_accounts"], given["reader_applications"]
+    if not isinstance(accounts, str) or (accounts and not schema_and_name(accounts)):
+        yield (
+            "reader_accounts",
+            f"is '{accounts}'; it must be a relation, <schema>.<name>, of the project's"
+            " own catalog",
+        )
+    if given["readers_views"] and not accounts:
+        yield (
+            "reader_accounts",
+            "is missing: `readers_views: true` needs the relation that maps each"
+            " account to a user_id",
+        )
+    if not isinstance(applications, Sequence) or isinstance(applications, str):
+        yield "reader_applications", "must be a list of roles"
+        return
+    for role in applications:
+        if not is_account(role):
+            problem = f"has '{role}', which is no role: letters, digits, and _ . @ -"
+            yield "reader_applications", problem
+    if applications and not given["readers_functions"]:
+        yield (
+            "reader_applications",
+            "says who may execute the functions, which `readers_functions: true` makes",
+        )
