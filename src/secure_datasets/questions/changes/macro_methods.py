@@ -14,6 +14,7 @@ from secure_datasets.questions.changes import (
 )
 from secure_datasets.questions.changes.definitions import state_definitions
 from secure_datasets.questions.changes.report import in_short, markdown
+from secure_datasets.questions.changes.report_queries import ReportFacts
 
 if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter
@@ -50,6 +51,7 @@ class AccessChanges:
     row_changes = row_queries.row_changes
     limits = limit_queries.limits
     definitions = staticmethod(state_definitions)
+    report_facts = ReportFacts
 
     def query_of(self, model: str, states: list[State], known: dict[str, Any]) -> str:
         """Return the query of a model; `known` holds ref, tables and so on by name."""
