@@ -24,6 +24,7 @@ from secure_datasets.macro_methods import SecureDatasets
 from secure_datasets.questions.asked import AccessQuestions
 from secure_datasets.questions.changes import AccessChanges
 from secure_datasets.questions.facts.uncounted import uncounted_deliveries
+from secure_datasets.questions.shown import Shown
 from secure_datasets.render import gates
 from secure_datasets.render.by_exists import ByExists, rules_by_exists
 from secure_datasets.render.laws import QUERIES, law_of_roles
@@ -44,7 +45,7 @@ FILES = (
         ROOT / f"macros/operations/{name}.sql"
         for name in (
             *("print_predicate", "render_grants", "render_policies", "printable"),
-            *("why", "check_built", "_print_policies"),
+            *("why", "check_built"),
             *("check_feeds", "check_replica", "uncounted_deliveries_query"),
         )
     ),
@@ -284,6 +285,10 @@ class Macros:
     def rules(self, config: dict[str, Any]) -> ByExists:
         """Return the rules of a config's datasets."""
         return ByExists(self._called, self._ref, config)
+
+    def shown(self, user: int) -> Shown:
+        """Return what a user is shown."""
+        return Shown(self._called, self._ref, user, {})
 
     def stand_in(self, **others: Any) -> None:
         """Replace macros, or names in their context."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container
 from typing import Any, NoReturn
 
-from secure_datasets.config.plan import parent_dataset, ruling_dataset, trimmed
+from secure_datasets.config.plan import trimmed
 from secure_datasets.config.steering import printable, without_steering
-from secure_datasets.config.tiers import restricted_datasets
 from secure_datasets.questions import notes, text
 from secure_datasets.questions.explanations import access_explanations
 from secure_datasets.questions.facts import answers
 from secure_datasets.questions.facts.built import Built, Macros, Ref
 from secure_datasets.questions.facts.people import people
 from secure_datasets.questions.notes import Facts
-from secure_datasets.render.by_exists import ByExists
-from secure_datasets.render.gates import rule_counts
+from secure_datasets.questions.shown import Shown
 from secure_datasets.sql.spelling import listed
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
@@ -37,6 +34,7 @@ class AccessQuestions:
     called_beside_id = staticmethod(text.called_beside_id)
     made_anew = staticmethod(text.made_anew)
     explanations = staticmethod(access_explanations)
+    shown = Shown
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, without control characters of a terminal."""
@@ -180,30 +178,6 @@ class AccessQuestions:
             f"{operation}: there is no user with the id, login name or e-mail address"
             f" '{str(user).strip()}'."
         )
-
-    def rows_by_rule(
-        self, rules: ByExists, user: int, but: Container[str], run_query: Any
-    ) -> list[list[str]]:
-        """Return what each rule of a restricted dataset does to the rows of a user.
-
-        but  the datasets to leave out
-        """
-        rows = []
-        for name, entry in restricted_datasets(rules.config).items():
-            if name in but:
-                continue
-            judged = rules.rules_on(name, ruling_dataset(name, rules.config))
-            found = run_query(rule_counts(rules, name, user)).rows[0]
-            past, *counts = (str(int(count or 0)) for count in found)
-            below = entry["base"] if parent_dataset(entry) else "tier"
-            rows.append([name, below, "lets through", past])
-            unchanged = counts[len(judged) + 1 :]
-            for rule, count, shown in zip(judged, counts, unchanged, strict=False):
-                rows.append(["", rule["title"], rule["verb"], count])
-                if shown != "0":
-                    rows.append(["", rule["title"], "shows the value itself", shown])
-            rows.append(["", "all of them", "let through", counts[len(judged)]])
-        return rows
 
     def not_built(self, operation: str, names: list[str], schema: str) -> NoReturn:
         """Stop: the relation of the question does not exist."""

@@ -629,7 +629,6 @@ TAKES_APART = {
 NO_CONFIG_AND_NO_SQL = {
     # What is printed for a person.
     "macros/operations/run_summary.sql": {"startswith"},
-    "macros/operations/who.sql": {"replace"},
     "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
     # Names that the catalogue or the adapter tells.
     "macros/readers/publish_readers_objects.sql": {"split", "removesuffix", "endswith"},
