@@ -13,7 +13,7 @@
     {%- endif -%}
     {%- for person in adapter.access_questions().people(user, 'who', secure_datasets, ref) -%}
         {{ print('') }}
-        {{ print('User ' ~ person.user_id ~ secure_datasets.printable(adapter.access_questions().called_beside_id(person))
+        {{ print('User ' ~ person.user_id ~ adapter.secure_datasets().printable(adapter.access_questions().called_beside_id(person))
             ~ ('' if person.is_live else ': not active, so nothing but the global events')) }}
         {%- set without_past = secure_datasets.datasets_without_past() -%}
         {%- set shown = adapter.access_questions().shown(secure_datasets, ref, person.user_id, without_past) -%}

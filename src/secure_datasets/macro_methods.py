@@ -318,6 +318,13 @@ class SecureDatasets(Planner):
         if found:
             self.stop(problems.told(found))
 
+    def selected(
+        self, config: dict[str, Any], nodes: dict[str, Any], ids: Iterable[str]
+    ) -> list[str]:
+        """Return the secure datasets whose models are among the selected nodes."""
+        models = {nodes.get(each, {}).get("name") for each in ids}
+        return [name for name in config["datasets"] if plan.PREFIX + name in models]
+
     def mistakes(
         self,
         config: dict[str, Any],
