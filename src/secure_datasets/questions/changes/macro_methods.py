@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter
 
 State = dict[str, Any]
+# The seeds that hold limits and approvals.
+LIMITS, APPROVALS = "access_change_limits", "access_change_approvals"
 # Columns that every raw table has; none of them identifies or describes a row.
 COMMON = (
     *("id", "is_active", "date_created", "date_modified"),
@@ -52,6 +54,27 @@ class AccessChanges:
     limits = limit_queries.limits
     definitions = staticmethod(state_definitions)
     report_facts = ReportFacts
+
+    @staticmethod
+    def asked_of(nodes: Mapping[str, Any], selected: Iterable[str]) -> dict[str, Any]:
+        """Return what `check_comparison` asks of the graph and a selection of it."""
+        kinds = ("model", "seed", "snapshot")
+        built = {k: n for k, n in nodes.items() if n["resource_type"] in kinds}
+        seeds = [n for n in built.values() if n["resource_type"] == "seed"]
+        seeds = [seed for seed in seeds if seed["name"] in (LIMITS, APPROVALS)]
+
+        def without_tag(some: Iterable[Any]) -> list[str]:
+            return [n["name"] for n in some if "access_changes" not in n["tags"]]
+
+        return {
+            "schemas": {node["name"]: node["schema"] for node in built.values()},
+            "others": without_tag(built[k] for k in built.keys() & {*selected}),
+            "seeds": [
+                (seed["name"], f"{seed['root_path']}/{seed['original_file_path']}")
+                for seed in seeds
+            ],
+            "unloaded": without_tag(seeds),
+        }
 
     def query_of(self, model: str, states: list[State], known: dict[str, Any]) -> str:
         """Return the query of a model; `known` holds ref, tables and so on by name."""
