@@ -19,8 +19,6 @@
 {%- endmacro %}
 
 
-
-
 {#
     The rows that a rule is about, in groups that it must treat alike, with their number and a
     fingerprint of their keys. A law compares groups, which are few, and looks at single rows

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from secure_datasets.config.errors import ConfigError
+from typing import Any, NoReturn
 
 Node = Mapping[str, Any]
 TABLE, VIEW, STORED = "TABLE", "VIEW", "STORED TABLE"
@@ -139,7 +137,7 @@ def _is_authorized(node: Node) -> bool:
     """Whether a view is under view authorization, as those with an owner are."""
     owner = _owner_of(node)
     if owner is None and _meta(node).get("rows_from"):
-        raise ConfigError(
+        _stop(
             f"'{node['name']}' is under view authorization and has no owner, so that"
             " nobody could read it: its model needs meta: {owner_user_id: ...}."
         )
@@ -150,10 +148,15 @@ def _owner_of(node: Node) -> str | None:
     """Return the user id of a model's owner."""
     owner = _meta(node).get("owner_user_id")
     if owner is not None and (isinstance(owner, bool) or not isinstance(owner, int)):
-        raise ConfigError(
-            f"owner_user_id of '{node['name']}' is {owner}; it must be a user id."
-        )
+        _stop(f"owner_user_id of '{node['name']}' is {owner}; it must be a user id.")
     return None if owner is None else str(owner)
+
+
+def _stop(sentence: str) -> NoReturn:
+    # Imported here: the command has no dbt.
+    from secure_datasets.config.errors import ConfigError
+
+    raise ConfigError(sentence)
 
 
 def _meta(node: Node) -> Mapping[str, Any]:
