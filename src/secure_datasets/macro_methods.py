@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -468,48 +468,42 @@ class SecureDatasets(Planner):
         for name, problem in readers.problems_of_vars(given):
             self.stop(f"vars: {name} {problem}.")
 
-    def row_predicate(
-        self,
-        rules: ByExists,
-        name: str,
-        user: Any,
-        relation: str | None = None,
-        dialect: str = "spark",
-    ) -> str:
-        """Return the rule by which a user sees a row of a dataset's base, in a dialect.
+    def row_predicate(self, rules: ByExists, name: str, *asked: Any) -> str:
+        """Return the rule by which a user sees a row of a dataset's base."""
+        alias = by_itself.base_alias(name, rules.config)
+        return self._by_itself(rules, name, by_itself.row_rule, alias, *asked)
 
-        user      SQL for the id of the user who reads
-        relation  the base's name, for columns that need it; else the name in its rules
-        """
-        text, config = by_itself.row_rule(rules, name), rules.config
-        alias = by_itself.base_alias(name, config)
-        return self.printed(text, name, config, user, alias, relation, dialect)
-
-    def answer_predicate(
-        self,
-        rules: ByExists,
-        name: str,
-        user: Any,
-        relation: str | None = None,
-        dialect: str = "spark",
-    ) -> str:
+    def answer_predicate(self, rules: ByExists, name: str, *asked: Any) -> str:
         """Return the rule by which a user sees a line of a query's answer."""
-        text, config = by_itself.answer_rule(rules, name), rules.config
-        return self.printed(text, name, config, user, name, relation, dialect)
+        return self._by_itself(rules, name, by_itself.answer_rule, name, *asked)
 
     def mask_by_itself(
+        self, rules: ByExists, name: str, column: str, *asked: Any
+    ) -> str:
+        """Return a column's value for a user, over the base or the answer."""
+        rule, ruling = by_itself.mask_rule, self.ruling_dataset(name, rules.config)
+        return self._by_itself(
+            rules, name, partial(rule, column=column), ruling, *asked
+        )
+
+    def _by_itself(
         self,
         rules: ByExists,
         name: str,
-        column: str,
+        rule: Callable[[ByExists, str], str],
+        alias: str,
         user: Any,
         relation: str | None = None,
         dialect: str = "spark",
     ) -> str:
-        """Return a column's value for a user, over the base or the answer."""
-        text, config = by_itself.mask_rule(rules, name, column), rules.config
-        ruling = self.ruling_dataset(name, config)
-        return self.printed(text, name, config, user, ruling, relation, dialect)
+        """Return a rule of a dataset in a dialect.
+
+        alias     the name of the row in the rule
+        user      SQL for the id of the user who reads
+        relation  the row's relation, for columns that need it; else `alias`
+        """
+        text, config = rule(rules, name), rules.config
+        return self.printed(text, name, config, user, alias, relation, dialect)
 
     def predicates(
         self, rules: ByExists, name: str, user: str, relation: str | None, dialect: str
@@ -530,7 +524,7 @@ class SecureDatasets(Planner):
             lines += [
                 f"\n-- Which lines of the answer to these rows {user} sees; the answer"
                 f" is called {name}.",
-                self.answer_predicate(rules, name, user, dialect=dialect),
+                self.answer_predicate(rules, name, user, None, dialect),
             ]
         for column in by_itself.masked_columns(rules, name):
             lines += [
