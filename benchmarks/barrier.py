@@ -23,6 +23,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 from rendering import Macros
 
 from secure_datasets.config import plan
+from secure_datasets.render.readers import function_body, view_query
 
 # Users with 4 keys and with 40.
 READERS = {"4 keys": 2, "40 keys": 1}
@@ -79,11 +80,10 @@ def of_readers(spark: SparkSession) -> None:
         "columns": columns,
         "has_public_rows": False,
     }
-    macros = Macros("")
-    query = macros.readers_view_query(source, "accounts", "users")
+    query = view_query(source, "accounts", "users")
     spark.sql(f"create view readers_rows as {query}")
     returns = ", ".join(f"{name} {data_type}" for name, data_type in columns.items())
-    body = macros.readers_function_body(source, "users")
+    body = function_body(source, "users")
     spark.sql(
         "create function rows_of(reader string)"
         f" returns table ({returns}) return {body}"

@@ -10,23 +10,7 @@
 #}
 {% macro render_grants(role, engine='snowflake', catalog=none) %}
     {%- do adapter.secure_datasets().check_grants(engine, catalog) -%}
-    {%- set query -%}
-        {{ secure_datasets.privilege_ctes(secure_datasets.stored_object_needs()) }}
-
-        -- Several operations ask for the same privilege.
-        select distinct
-            required.privilege,
-            required.needed_type,
-            required.needed_name
-        from {{ ref('role_operations') }} as purposes
-        inner join privileges_required as required
-            on
-                purposes.operation = required.operation
-                and purposes.object_name in (required.object_name, '*')
-        where purposes.role_name = {{ secure_datasets.sql_text(role) }} and required.alternative = '1'
-        order by required.needed_type, required.needed_name, required.privilege
-    {%- endset -%}
-    {%- set lines = run_query(query).rows -%}
+    {%- set lines = run_query(secure_datasets.privileges().of_role(role)).rows -%}
     {%- if not lines -%}
         {%- set roles = run_query('select distinct role_name from ' ~ ref('role_operations') ~ ' order by role_name').rows | map('first') | join(', ') -%}
         {{ exceptions.raise_compiler_error("render_grants: the seed role_operations has no operation for a role '" ~ role ~ "'" ~ ('; it has ' ~ roles if roles else ': it is empty, so fill it and run dbt seed') ~ '.') }}

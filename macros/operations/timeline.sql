@@ -21,7 +21,7 @@
         {%- set above, rows, below = timelines.lines(found) -%}
         {{ print('') }}
         {%- for line in above -%}
-            {{ print(secure_datasets.printable(line)) }}
+            {{ print(adapter.secure_datasets().printable(line)) }}
         {%- endfor -%}
         {%- if rows -%}
             {% do secure_datasets.print_table(timelines.headers, rows, align='left') %}

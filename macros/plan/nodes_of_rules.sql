@@ -5,7 +5,7 @@
     config  the document of secure_datasets_config()
 #}
 {% macro nodes_of_rules(config) %}
-    {%- set texts, found = [secure_datasets.readers_attributes(config)], [] -%}
+    {%- set texts, found = [adapter.rules_by_exists(secure_datasets, ref, config).attributes], [] -%}
     {%- for policy in config.policies or [] -%}
         {%- do texts.extend(adapter.secure_datasets().expressions_of(policy)) -%}
     {%- endfor -%}

@@ -3,7 +3,7 @@
 
 {# The visible rows of a dataset with their unmasked values, on which the tier decides. #}
 {% macro unmasked_rows(name, dataset) -%}
-{%- if not secure_datasets.policies_on(name, secure_datasets.secure_datasets_config()).masks -%}
+{%- if not adapter.rules_by_exists(secure_datasets, ref, secure_datasets.secure_datasets_config()).policies(name).masks -%}
 {{ ref('vw_secure_dataset_' ~ name) }}
 {%- else -%}
 (
@@ -19,47 +19,13 @@
 {%- endmacro %}
 
 
-{# A row's key as one text, for a person who looks for it. #}
-{% macro row_key(dataset, relation) -%}
-concat_ws('/'{% for column in dataset.unique_key %}, cast({{ relation }}.{{ column }} as string){% endfor %})
-{%- endmacro %}
-
-
-{#
-    Whether a user, an expression, holds the tier's right on the keys of `relation`. Here and in the
-    other rules no relation of a rule's own has a name that a dataset may have, since the row bears that.
-#}
-{% macro right_exists(tier, keys, relation, user) -%}
-exists (
-        select 1
-        from {{ ref(tier.access_view) }} as _held
-        where _held.user_id = {{ user }}
-        {%- for object_key, column in keys.items() %}
-            and _held.{{ object_key }} = {{ relation }}.{{ column }}
-        {%- endfor %}
-    )
-{%- endmacro %}
-
-
-{# Whether a user holds the right on both sides, if there is a second side. #}
-{% macro both_rights_exist(rule, tier, relation, user) -%}
-{{ secure_datasets.right_exists(tier, rule['keys'], relation, user) }}
-{%- if rule.second_side is defined %}
-    and (
-        {{ relation }}.{{ rule.second_side.unless_null }} is null
-        or {{ secure_datasets.right_exists(tier, rule.second_side['keys'], relation, user) }}
-    )
-{%- endif -%}
-{%- endmacro %}
-
-
 {#
     The rows that a rule is about, in groups that it must treat alike, with their number and a
     fingerprint of their keys. A law compares groups, which are few, and looks at single rows
     only in wrong groups.
 #}
 {% macro row_groups(dataset, case, relation, by_user) -%}
-{%- set columns = secure_datasets.deciding_columns(case) + (['user_id'] if by_user else []) -%}
+{%- set columns = adapter.secure_datasets().deciding_columns(case) + (['user_id'] if by_user else []) -%}
 select
         {%- for column in columns %}
         {{ column }},
@@ -76,16 +42,6 @@ select
 {%- endmacro %}
 
 
-{# Whether two relations agree on columns, where null agrees with null. #}
-{% macro columns_agree(columns, left, right) -%}
-{%- for column in columns %}
-            {{ 'and ' if not loop.first }}{{ left }}.{{ column }} <=> {{ right }}.{{ column }}
-{%- else %}
-            true
-{%- endfor -%}
-{%- endmacro %}
-
-
 {#
     A law: the union of the queries that its `call` block renders for each dataset, from name and
     entry; for a dataset in `by_case`, for each case. An empty result adds no query.
@@ -94,20 +50,14 @@ select
 {%- set queries = [] -%}
 {%- for name, dataset in datasets.items() -%}
     {%- if name in by_case -%}
-        {%- for case in secure_datasets.dataset_rules(dataset) -%}
+        {%- for case in adapter.secure_datasets().tier_rules(dataset) -%}
             {%- do queries.append(caller(name, dataset, case) | trim) -%}
         {%- endfor -%}
     {%- else -%}
         {%- do queries.append(caller(name, dataset) | trim) -%}
     {%- endif -%}
 {%- endfor -%}
-{{ secure_datasets.union_of(queries | select | list) }}
-{%- endmacro %}
-
-
-{# One query out of several; one without rows out of none. #}
-{% macro union_of(queries) -%}
-{{ queries | join('\nunion all\n') if queries else 'select 1 as nothing_to_check where false' }}
+{{ adapter.secure_datasets().union_of(queries | select | list) }}
 {%- endmacro %}
 
 

@@ -3,20 +3,10 @@
     values while dbt parses, and the catalogue before a run.
 #}
 {% macro check_readers_vars() %}
-    {%- for name in ['readers_views', 'readers_functions'] if var(name) is not boolean -%}
-        {% do secure_datasets._readers_error(name, "is '" ~ var(name) ~ "'; it must be true or false") %}
-    {%- endfor -%}
-    {% do secure_datasets._check_reader_accounts(var('reader_accounts')) %}
-    {%- set applications = var('reader_applications') -%}
-    {%- if applications is string or applications is mapping or applications is not sequence -%}
-        {% do secure_datasets._readers_error('reader_applications', 'must be a list of roles') %}
-    {%- endif -%}
-    {%- for role in applications if not adapter.secure_datasets().is_account(role) -%}
-        {% do secure_datasets._readers_error('reader_applications', "has '" ~ role ~ "', which is no role: letters, digits, and _ . @ -") %}
-    {%- endfor -%}
-    {%- if applications and not var('readers_functions') -%}
-        {% do secure_datasets._readers_error('reader_applications', 'says who may execute the functions, which `readers_functions: true` makes') %}
-    {%- endif -%}
+    {%- do adapter.secure_datasets().check_readers_vars({
+        'readers_views': var('readers_views'), 'readers_functions': var('readers_functions'),
+        'reader_accounts': var('reader_accounts'), 'reader_applications': var('reader_applications'),
+    }) -%}
     {%- if var('readers_views') or var('readers_functions') -%}
         {% do secure_datasets.readers_names() %}
     {%- endif -%}
@@ -51,17 +41,6 @@
 {# Stops dbt with a sentence about one of the variables. #}
 {% macro _readers_error(name, problem) %}
     {{ exceptions.raise_compiler_error('vars: ' ~ name ~ ' ' ~ problem ~ '.') }}
-{% endmacro %}
-
-
-{# Whether the accounts are a relation, where the readers' views need one. #}
-{% macro _check_reader_accounts(accounts) %}
-    {%- if accounts is not string or (accounts and not adapter.secure_datasets().schema_and_name(accounts)) -%}
-        {% do secure_datasets._readers_error('reader_accounts', "is '" ~ accounts ~ "'; it must be a relation, <schema>.<name>, of the project's own catalog") %}
-    {%- endif -%}
-    {%- if var('readers_views') and not accounts -%}
-        {% do secure_datasets._readers_error('reader_accounts', 'is missing: `readers_views: true` needs the relation that maps each account to a user_id') %}
-    {%- endif -%}
 {% endmacro %}
 
 

@@ -85,7 +85,7 @@
     {%- set found = adapter.definitions(schema) -%}
     {%- for name, source in sources.items() -%}
         {%- set view = api.Relation.create(schema=schema, identifier=name, type='view') -%}
-        {%- set query = secure_datasets.readers_view_query(source, accounts, users) -%}
+        {%- set query = adapter.secure_datasets().view_of_readers(source, accounts, users) -%}
         {%- if name in found -%}
             {% do secure_datasets._must_be_rendered(view, 'rendered_by=secure_datasets' in found[name]) %}
             {%- do secure_datasets._run_under_lock('alter view ' ~ view ~ ' as\n' ~ query) -%}
@@ -134,7 +134,7 @@
     {%- set granted = 'For ' ~ (var('reader_applications') | join(', ') or 'nobody by name') ~ '.' -%}
     {%- for source in sources.values() -%}
         {%- set name = secure_datasets._readers_function(source.name) -%}
-        {%- set body = secure_datasets.readers_function_body(source, users) -%}
+        {%- set body = adapter.secure_datasets().function_of_readers(source, users) -%}
         {%- set types = [] -%}
         {%- for column, data_type in source.columns.items() -%}
             {% do types.append(column ~ ' ' ~ data_type) %}

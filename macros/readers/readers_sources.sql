@@ -42,5 +42,5 @@
         {{ return(false) }}
     {%- endif -%}
     {%- set is_shown = adapter.shows_public_rows(relation) -%}
-    {{ return(secure_datasets.has_public_rows(name, config) if is_shown is none else is_shown) }}
+    {{ return(adapter.secure_datasets().has_public_rows(name, config) if is_shown is none else is_shown) }}
 {% endmacro %}

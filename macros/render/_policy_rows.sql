@@ -139,7 +139,7 @@ from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[]
     held_roles_of_users: `is not true` applies the masks that spare only some roles.
 #}
 {% macro _is_for_user(rule, policies) -%}
-{%- set in_time, terms = secure_datasets.rule_is_in_time(rule), [] -%}
+{%- set in_time, terms = adapter.secure_datasets().is_in_time(rule, secure_datasets.readers_clock()), [] -%}
 {%- if rule.roles -%}
     {%- do terms.append(secure_datasets._holds_a_role(rule, policies) ~ (' is not true' if rule.is_except)) -%}
 {%- endif -%}
@@ -166,7 +166,7 @@ from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[]
     now, or is true.
 #}
 {% macro _is_met(rule, policies) -%}
-{%- set in_time, terms = secure_datasets.rule_is_in_time(rule), [] -%}
+{%- set in_time, terms = adapter.secure_datasets().is_in_time(rule, secure_datasets.readers_clock()), [] -%}
 {%- if in_time -%}
     {%- do terms.append('not (' ~ in_time ~ ')') -%}
 {%- endif -%}
@@ -179,14 +179,14 @@ from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[]
 
 {# Whether a mask is put on a row: none of the lines that show the value is true of it. #}
 {% macro _is_put_on(rule, policies) -%}
-{%- set in_time, lines = secure_datasets.rule_is_in_time(rule), [] -%}
+{%- set in_time, lines = adapter.secure_datasets().is_in_time(rule, secure_datasets.readers_clock()), [] -%}
 {%- for line in rule.shown_to -%}
     {%- do lines.append(secure_datasets._is_under(line, policies, '(' ~ line.condition ~ ')')) -%}
 {%- endfor -%}
 {%- if lines -%}
-{{ in_time ~ '\nand ' if in_time }}{{ secure_datasets.shown_by_none(lines) }}
+{{ in_time ~ '\nand ' if in_time }}{{ adapter.secure_datasets().shown_by_none(lines) }}
 {%- else -%}
-{{ secure_datasets._is_under(rule, policies, secure_datasets.mask_condition(rule)) }}
+{{ secure_datasets._is_under(rule, policies, adapter.secure_datasets().mask_condition(rule)) }}
 {%- endif -%}
 {%- endmacro %}
 

@@ -42,7 +42,7 @@ select{{ ' distinct' if restriction.ways | length == 1 }}
     {{ way.source }}.{{ column }}
     {%- endfor %}
 from {{ ref(way.fact) }} as {{ way.fact }}
-{{- secure_datasets.path_joins(way.joined, 'inner', []) }}
+{{- adapter.rules_by_exists(secure_datasets, ref, none).path_joins(way.joined, 'inner', []) }}
 {%- for path in way.paths %}
 {%- set alias = way.aliases[loop.index0] %}
 {{ 'inner join ' ~ keys if loop.first else 'left semi join ' ~ keys ~ ' as ' ~ alias }}
@@ -70,7 +70,7 @@ array_contains({{ keys }}.filter_keys, {{ column }})
     on
     {%- if user %}
         {{ user }} = {{ restriction.alias }}.user_id
-        and{% endif %} {{ secure_datasets.columns_match(root, restriction.alias, restriction.columns)
+        and{% endif %} {{ adapter.secure_datasets().same(root, restriction.alias, restriction.columns)
             if restriction.ways
             else secure_datasets._has_key(restriction.object, near, restriction.alias, alias=root if is_root) }}
 {%- endmacro %}
@@ -86,7 +86,7 @@ select
     {%- endfor %}
 from {{ rows }}
 {%- for restriction in restrictions -%}
-{{ secure_datasets.path_joins(restriction.path, 'inner', joined, alias=rows) if not restriction.ways }}
+{{ adapter.rules_by_exists(secure_datasets, ref, none).path_joins(restriction.path, 'inner', joined, alias=rows) if not restriction.ways }}
 {{- secure_datasets._keys_join(restriction, rows, user=rows ~ '.user_id') }}
 {%- endfor %}
 {%- endmacro %}
@@ -94,8 +94,8 @@ from {{ rows }}
 
 {# A query over the star, by user if it is restricted or a policy must look at each user. #}
 {% macro _query_select(dataset, config, restrictions, per_user) -%}
-{%- set star, joined, dimensions = secure_datasets.star_query(dataset, config), [], dataset.query.dimensions or {} -%}
-{%- set paths = secure_datasets.relationship_paths(star.root, config) -%}
+{%- set star, joined, dimensions = adapter.secure_datasets().star_query(dataset, config), [], dataset.query.dimensions or {} -%}
+{%- set paths = adapter.secure_datasets().relationship_paths(star.root, config) -%}
 {%- set user = restrictions[0].alias ~ '.user_id' if restrictions else ('users.user_id' if per_user) -%}
 select
     {%- for column in star.selected %}
@@ -104,10 +104,10 @@ select
     {{ user or 'cast(null as bigint) as user_id' }}
 from {{ ref(star.root) }} as {{ star.root }}
 {%- for relation, _ in star.columns -%}
-{{ secure_datasets.path_joins(paths[relation], 'left', joined) }}
+{{ adapter.rules_by_exists(secure_datasets, ref, none).path_joins(paths[relation], 'left', joined) }}
 {%- endfor -%}
 {%- for restriction in restrictions -%}
-{{ secure_datasets.path_joins(restriction.path, 'left', joined) if not restriction.ways }}
+{{ adapter.rules_by_exists(secure_datasets, ref, none).path_joins(restriction.path, 'left', joined) if not restriction.ways }}
 {{- secure_datasets._keys_join(restriction, star.root, user=none if loop.first else user) }}
 {%- endfor %}
 {%- if per_user and not restrictions %}

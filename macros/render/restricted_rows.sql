@@ -13,9 +13,9 @@
     tier_rows     the query of its tier, or over the star, by user
 #}
 {% macro restricted_rows(name, config, policies, restrictions, tier_rows) -%}
-{%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
+{%- set ruling = adapter.secure_datasets().ruling_dataset(name, config) -%}
 {%- set dataset = config.datasets[ruling] -%}
-{%- set added = ['user_id'] + secure_datasets.tier_columns(dataset, config) -%}
+{%- set added = ['user_id'] + adapter.secure_datasets().tier_columns(dataset, config) -%}
 {%- set columns = dataset.columns + added -%}
 {%- set steps = secure_datasets._key_steps(restrictions, dataset.query is defined) -%}
 {#- The star's own query joins the keys: its tier_rows are restricted already. -#}

@@ -28,13 +28,13 @@
     {%- do secure_datasets.check_references([name], config) -%}
     {%- do adapter.note_rules(secure_datasets.nodes_of_rules(config) | map(attribute='relation_name') | list) -%}
 {%- endif -%}
-{%- set dataset = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
+{%- set dataset = config.datasets[adapter.secure_datasets().ruling_dataset(name, config)] -%}
 {%- do secure_datasets._note_files(name, config) -%}
 {%- do secure_datasets._say_what_rights_are(name, config) -%}
-{%- set policies = secure_datasets.policies_on(name, config) -%}
-{%- set restrictions = secure_datasets.restrictions_on(dataset, config) -%}
+{%- set policies = adapter.rules_by_exists(secure_datasets, ref, config).policies(name) -%}
+{%- set restrictions = adapter.secure_datasets().restrictions_on(dataset, config) -%}
 {%- set text -%}
-{%- if secure_datasets.is_restricted(name, config) -%}
+{%- if adapter.secure_datasets().is_restricted(name, config) -%}
 -- Rendered from what secure_datasets_config() says of '{{ name }}'.
 {{ secure_datasets._as_view_of_its_owner(name, config) if policies.is_authorized }}
 {{- secure_datasets.restricted_rows(
@@ -69,11 +69,11 @@
     the rows come from the dataset at the end of the chain.
 #}
 {% macro _say_what_rights_are(name, document) -%}
-{%- set ruling = document.datasets[secure_datasets.ruling_dataset(name, document)] -%}
+{%- set ruling = document.datasets[adapter.secure_datasets().ruling_dataset(name, document)] -%}
 {%- set mappings = (document.row_security or []) | map(attribute='dataset') | list -%}
 {%- do config(narrowing={
     'unique_key': document.datasets[name].unique_key,
-    'rows_from': secure_datasets.rows_from(ruling, document) | reject('in', mappings) | list,
+    'rows_from': adapter.secure_datasets().rows_from(ruling, document) | reject('in', mappings) | list,
     'masks': adapter.secure_datasets().known_masks(name, document),
 }) -%}
 {%- endmacro %}
@@ -111,14 +111,14 @@
 #}
 {% macro _as_view_of_its_owner(name, document) -%}
 {%- set dataset = document.datasets[name] -%}
-{%- do config(meta={'rows_from': secure_datasets.rows_from(dataset, document)}) -%}
+{%- do config(meta={'rows_from': adapter.secure_datasets().rows_from(dataset, document)}) -%}
 {%- if execute and graph and this is not none and flags.WHICH in ['build', 'run'] -%}
     {% do secure_datasets._check_outcomes('vw_secure_dataset_' ~ name) %}
 {%- endif -%}
-{%- if secure_datasets.parent_dataset(dataset) -%}
+{%- if adapter.secure_datasets().parent_dataset(dataset) -%}
 -- A view over {{ ref(dataset.base) }}, with the rules at the end of the chain.
 {% for policy in adapter.secure_datasets().policies_of(name, document) -%}
-    {% do exceptions.warn("secure_datasets_config: the policy of " ~ adapter.secure_datasets().called_for(policy) ~ " on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ secure_datasets.ruling_dataset(name, document) ~ "'.") %}
+    {% do exceptions.warn("secure_datasets_config: the policy of " ~ adapter.secure_datasets().called_for(policy) ~ " on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ adapter.secure_datasets().ruling_dataset(name, document) ~ "'.") %}
 {%- endfor -%}
 {%- endif -%}
 {%- endmacro %}
@@ -149,12 +149,12 @@
 {% macro _tier_select(dataset, config, restrictions, per_user=false) -%}
 {%- if dataset.query is defined -%}
     {{ secure_datasets._query_select(dataset, config, restrictions, per_user) }}
-{%- elif secure_datasets.parent_dataset(dataset) -%}
-    {{ secure_datasets.layered_rows(dataset, config, per_user) }}
+{%- elif adapter.secure_datasets().parent_dataset(dataset) -%}
+    {{ adapter.rules_by_exists(secure_datasets, ref, config).layered_rows(dataset, per_user) }}
 {%- elif dataset.visible_to is defined -%}
     {{ secure_datasets._public_rows(dataset, [], 'true', per_user) }}
 {%- elif dataset.switch is defined -%}
-    {%- set carries = secure_datasets.tier_columns(dataset, config) -%}
+    {%- set carries = adapter.secure_datasets().tier_columns(dataset, config) -%}
     {%- for value, rule in dataset.switch.cases.items() -%}
         {%- set is_case = 'base.' ~ dataset.switch.column ~ ' = ' ~ secure_datasets.sql_text(value) -%}
         {{ '\nunion all\n' if not loop.first }}

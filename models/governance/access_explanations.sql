@@ -1,1 +1,1 @@
-{{ secure_datasets.access_explanations_query() }}
+{{ adapter.access_questions().explanations(secure_datasets.secure_datasets_config(), secure_datasets.repository_tables(), ref) }}

@@ -1,1 +1,1 @@
-{{ secure_datasets.permitted_operations_query(secure_datasets.stored_object_needs()) }}
+{{ secure_datasets.privileges().permitted_operations() }}

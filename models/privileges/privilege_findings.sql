@@ -1,6 +1,6 @@
 with needs (object_name, needed_on, needed_type, needed_name) as (
     {{ secure_datasets.values_query(
-        secure_datasets.stored_object_needs(), 4
+        secure_datasets.privileges().needs(), 4
     ) | indent }}
 ),
 
@@ -115,7 +115,7 @@ owners as (
         stored_tables.needed_name as object_name
     from grants
     inner join stored_tables
-        on {{ secure_datasets.object_is_needed('grants', 'stored_tables') | indent(8) }}
+        on {{ secure_datasets.privileges().object_is_needed('grants', 'stored_tables') | indent(8) }}
     where grants.privilege = 'OWNERSHIP'
 
 ),

@@ -9,7 +9,7 @@ with catalogue (
     suspend_reason_code
 ) as (
     {#- Not indented: the texts have lines of their own. -#}
-    {{ secure_datasets.values_query(secure_datasets.stored_table_metadata_rows(), 8) }}
+    {{ secure_datasets.values_query(secure_datasets.privileges().metadata(), 8) }}
 ),
 
 readers as (

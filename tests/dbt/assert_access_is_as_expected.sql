@@ -2,4 +2,4 @@
 -- prints why.
 {{ config(meta={'print_failures': true, 'explains': true}) }}
 
-{{ secure_datasets.expected_access_query(secure_datasets.secure_datasets_config(), secure_datasets.judged_on()) }}
+{{ adapter.expected_access(secure_datasets, ref, secure_datasets.secure_datasets_config(), secure_datasets.repository_tables(), secure_datasets.judged_on()) }}

@@ -12,7 +12,7 @@ select
         else 'no path'
     end as problem
 from (
-    select access_rows.user_id, {{ secure_datasets.named_keys(tier.object_keys, 'access_rows') }} as object_keys
+    select access_rows.user_id, {{ adapter.secure_datasets().named_keys(tier.object_keys, 'access_rows') }} as object_keys
     from {{ ref(tier.access_view) }} as access_rows
 ) as seen
 full outer join (
@@ -34,4 +34,4 @@ where
 {%- endset -%}
 {%- do queries.append(query) -%}
 {%- endfor -%}
-{{ secure_datasets.union_of(queries) }}
+{{ adapter.secure_datasets().union_of(queries) }}

@@ -1,15 +1,16 @@
 -- Complete: every line of the answer to each user's own rows is there, and with its values.
 {% set config = secure_datasets.secure_datasets_config() %}
+{% set rules = adapter.rules_by_exists(secure_datasets, ref, config) %}
 {% call(name, dataset) secure_datasets.law_over(config.datasets) -%}
 {% if dataset.query is defined %}
 select
     '{{ name }}' as dataset,
-    {{ secure_datasets.row_key(dataset, 'missing') }} as row_key,
+    {{ adapter.secure_datasets().row_key(dataset, 'missing') }} as row_key,
     missing.user_id
 from (
-    {{ secure_datasets.expected_answer(name, config) | indent(4) }}
+    {{ rules.expected_answer(name) | indent(4) }}
     except all
-    {{ secure_datasets.shown_answer(name, config) | indent(4) }}
+    {{ rules.shown_answer(name) | indent(4) }}
 ) as missing
 {% endif %}
 {%- endcall %}

@@ -1,10 +1,7 @@
 -- A decision that puts rules on a table names one that dbt knows: of another there are no rules,
 -- and whoever is allowed a view over the meant one reads it whole.
 {{ config(meta={'print_failures': true}) }}
-{%- set known = [] %}
-{%- for object in secure_datasets.graph_objects().values() if object.object_type %}
-    {%- do known.append([secure_datasets.authorized_name(object.node)]) %}
-{%- endfor %}
+{%- set known = adapter.secure_datasets().known_names(graph.nodes if execute else {}, graph.sources if execute else {}) %}
 
 with known (object_name) as (
     {{ secure_datasets.values_query(known, 1) | indent(4) }}

@@ -1,10 +1,11 @@
 -- Complete: every row of a base dataset is there for every user with a right on it.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set datasets = secure_datasets.datasets_with_tier(config, and_no_more=true) %}
+{% set rules = adapter.rules_by_exists(secure_datasets, ref, config) %}
+{% set datasets = adapter.secure_datasets().datasets_with_tier(config, and_no_more=true) %}
 {% call(name, dataset, case) secure_datasets.law_over(datasets, by_case=datasets) -%}
 {%- set secure = ref('vw_secure_dataset_' ~ name) %}
 {%- set tier = config.tiers[case.rule.tier] if not case.is_for_everyone %}
-{%- set columns = secure_datasets.deciding_columns(case) %}
+{%- set columns = adapter.secure_datasets().deciding_columns(case) %}
 select * from (
 with granted as (
 
@@ -23,7 +24,7 @@ with granted as (
     {%- if case.rule.second_side is defined %}
     where
         alike.{{ case.rule.second_side.unless_null }} is null
-        or {{ secure_datasets.right_exists(tier, case.rule.second_side['keys'], 'alike', 'users.user_id') }}
+        or {{ rules.right_exists(case.rule.tier, case.rule.second_side['keys'], 'alike', 'users.user_id') }}
     {%- endif %}
     {%- endif %}
 
@@ -36,7 +37,7 @@ incomplete as (
     left join (
     {{ secure_datasets.row_groups(dataset, case, secure, by_user=true) }}
     ) as seen
-        on{{ secure_datasets.columns_agree(columns + ['user_id'], 'granted', 'seen') }}
+        on {{ adapter.secure_datasets().same('granted', 'seen', columns + ['user_id'], '<=>') }}
     where
         seen.row_count is null
         or seen.row_count != granted.row_count
@@ -46,20 +47,20 @@ incomplete as (
 
 select
     '{{ name }}' as dataset,
-    {{ secure_datasets.row_key(dataset, 'missing') }} as row_key,
+    {{ adapter.secure_datasets().row_key(dataset, 'missing') }} as row_key,
     missing.user_id
 from (
 select /*+ broadcast(incomplete) */
     {% for column in dataset.unique_key %}base.{{ column }}, {% endfor %}incomplete.user_id
 from (select * from {{ ref(dataset.base) }} where {{ case.applies }}) as base
 inner join incomplete
-    on{{ secure_datasets.columns_agree(columns, 'base', 'incomplete') }}
+    on {{ adapter.secure_datasets().same('base', 'incomplete', columns, '<=>') }}
 except
 select /*+ broadcast(incomplete) */
     {% for column in dataset.unique_key %}secure.{{ column }}, {% endfor %}secure.user_id
 from {{ secure }} as secure
 left semi join incomplete
-    on{{ secure_datasets.columns_agree(columns + ['user_id'], 'secure', 'incomplete') }}
+    on {{ adapter.secure_datasets().same('secure', 'incomplete', columns + ['user_id'], '<=>') }}
 ) as missing
 )
 {%- endcall %}

@@ -1,8 +1,7 @@
 -- Fails where a role lacks what the operations it is for ask for, or has a grant that none
 -- of them asks for.
 {{ config(meta={'print_failures': true}) }}
-{% set needs = secure_datasets.stored_object_needs() %}
-{{ secure_datasets.privilege_ctes(needs) }},
+{{ secure_datasets.privileges().ctes() }},
 
 purposes as (
     select
@@ -55,7 +54,7 @@ used as (
         on
             role_paths.role_name = required.role_name
             and included_privileges.included = required.privilege
-            and {{ secure_datasets.object_is_needed('grants', 'required') | indent(12) }}
+            and {{ secure_datasets.privileges().object_is_needed('grants', 'required') | indent(12) }}
 ),
 
 -- Of a role that no role with a purpose holds, nothing is known.

@@ -8,7 +8,7 @@
 select
     '{{ link['from'].dataset }}' as joined_from,
     '{{ link.to.dataset }}' as relation,
-    {{ secure_datasets.row_key(key, 'joined') }} as row_key,
+    {{ adapter.secure_datasets().row_key(key, 'joined') }} as row_key,
     count(*) as times
 from {{ ref(link.to.dataset) }} as joined
 where {% for column in link['from'].join_columns %}{{ 'and ' if not loop.first }}joined.{{ column }} is not null{{ ' ' if not loop.last }}{% endfor %}
@@ -19,4 +19,4 @@ having count(*) > 1
 {%- endset -%}
 {%- do queries.append(query) -%}
 {%- endfor %}
-{{ secure_datasets.union_of(queries) }}
+{{ adapter.secure_datasets().union_of(queries) }}

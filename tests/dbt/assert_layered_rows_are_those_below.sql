@@ -2,13 +2,13 @@
 -- dataset below, as often as that.
 {% set config = secure_datasets.secure_datasets_config() %}
 {% call(name, dataset) secure_datasets.law_over(config.datasets) -%}
-{%- if secure_datasets.parent_dataset(dataset) and not secure_datasets.is_restricted(name, config) %}
+{%- if adapter.secure_datasets().parent_dataset(dataset) and not adapter.secure_datasets().is_restricted(name, config) %}
 {%- set keys = dataset.unique_key + ['user_id'] %}
 {%- set shown = 'select ' ~ keys | join(', ') ~ ' from ' ~ ref('vw_secure_dataset_' ~ name) %}
 {%- set below = 'select ' ~ keys | join(', ') ~ ' from ' ~ ref(dataset.base) %}
 select
     '{{ name }}' as dataset,
-    {{ secure_datasets.row_key(dataset, 'differing') }} as row_key,
+    {{ adapter.secure_datasets().row_key(dataset, 'differing') }} as row_key,
     differing.user_id
 from (
     ({{ shown }} except all {{ below }})

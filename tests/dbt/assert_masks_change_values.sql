@@ -3,4 +3,4 @@
 -- of the mask; a few may be meant, see the var `rows_that_masks_may_leave`.
 {{ config(group='access_resolution', severity='warn', meta={'print_failures': true}) }}
 
-{{ secure_datasets.masks_that_show_values(secure_datasets.secure_datasets_config(), var('rows_that_masks_may_leave')) }}
+{{ adapter.rules_by_exists(secure_datasets, ref, secure_datasets.secure_datasets_config()).masks_that_show_values(var('rows_that_masks_may_leave')) }}

@@ -2,4 +2,4 @@
 -- reads the config takes them for rules.
 {{ config(severity='warn', meta={'print_failures': true}) }}
 
-{{ secure_datasets.policies_long_over(secure_datasets.secure_datasets_config(), 30) }}
+{{ adapter.secure_datasets().long_over(adapter.rules_by_exists(secure_datasets, ref, secure_datasets.secure_datasets_config()), 30) }}

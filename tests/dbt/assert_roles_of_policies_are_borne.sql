@@ -2,6 +2,6 @@
 -- otherwise? Those that `roles_may_be_missing` lists are looked at by another test.
 {{ config(meta={'print_failures': true}) }}
 
-{{ secure_datasets.roles_without_a_group(
-    secure_datasets.secure_datasets_config(), (var('roles_may_be_missing') or []), are_listed=false
+{{ adapter.law_of_roles('roles_without_a_group', secure_datasets, ref, secure_datasets.secure_datasets_config(),
+    may_be_missing=var('roles_may_be_missing') or [], are_listed=false
 ) }}

@@ -2,4 +2,4 @@
 -- made by anybody who may make groups.
 {{ config(meta={'print_failures': true}) }}
 
-{{ secure_datasets.roles_of_several_groups(secure_datasets.secure_datasets_config()) }}
+{{ adapter.law_of_roles('roles_of_several_groups', secure_datasets, ref, secure_datasets.secure_datasets_config()) }}

@@ -1,12 +1,12 @@
 -- A row that everyone sees is there once, and bears neither a user nor how it is seen.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set datasets = secure_datasets.datasets_with_tier(config, and_no_more=true) %}
+{% set datasets = adapter.secure_datasets().datasets_with_tier(config, and_no_more=true) %}
 {% call(name, dataset, case) secure_datasets.law_over(datasets, by_case=datasets) -%}
 {% if case.is_for_everyone %}
 {%- set tier = (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier %}
 select
     '{{ name }}' as dataset,
-    {{ secure_datasets.row_key(dataset, 'base') }} as row_key,
+    {{ adapter.secure_datasets().row_key(dataset, 'base') }} as row_key,
     count(secure.{{ dataset.switch.column }}) as times,
     count(secure.user_id) as times_with_user
 from {{ ref(dataset.base) }} as base

@@ -1,13 +1,13 @@
 -- Two-sided: whoever sees a row with a second side holds the right on it, by the same keys.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set datasets = secure_datasets.datasets_with_tier(config) %}
+{% set datasets = adapter.secure_datasets().datasets_with_tier(config) %}
 {% call(name, dataset, case) secure_datasets.law_over(datasets, by_case=datasets) -%}
 {%- set secure = secure_datasets.unmasked_rows(name, dataset) %}
 {% if case.rule.second_side is defined %}
 {%- set tier = config.tiers[case.rule.tier] %}
 select /*+ broadcast(unchecked) */
     '{{ name }}' as dataset,
-    {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
+    {{ adapter.secure_datasets().row_key(dataset, 'secure') }} as row_key,
     secure.user_id
 from (select * from {{ secure }} where {{ case.applies }}) as secure
 inner join (
@@ -23,6 +23,6 @@ inner join (
             {%- endfor %}
     where seen.{{ case.rule.second_side.unless_null }} is not null
 ) as unchecked
-    on{{ secure_datasets.columns_agree(secure_datasets.deciding_columns(case) + ['user_id'], 'secure', 'unchecked') }}
+    on {{ adapter.secure_datasets().same('secure', 'unchecked', adapter.secure_datasets().deciding_columns(case) + ['user_id'], '<=>') }}
 {% endif %}
 {%- endcall %}

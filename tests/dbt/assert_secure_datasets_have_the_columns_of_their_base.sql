@@ -1,6 +1,6 @@
 -- Same columns: the base's, in order, then user_id, then what the tier carries.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% call(name, dataset) secure_datasets.law_over(secure_datasets.datasets_with_tier(config)) -%}
+{% call(name, dataset) secure_datasets.law_over(adapter.secure_datasets().datasets_with_tier(config)) -%}
 {%- set tier = config.tiers[dataset.tier or (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier] %}
 select
     '{{ name }}' as dataset,

@@ -13,4 +13,4 @@ left anti join {{ ref('stg_users') }} as users
 {%- endset -%}
 {%- do queries.append(query) -%}
 {%- endfor %}
-{{ secure_datasets.union_of(queries) }}
+{{ adapter.secure_datasets().union_of(queries) }}

@@ -1,8 +1,8 @@
 -- Fail closed: no row with a null key, with no user, or of a case that is not declared.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% call(name, dataset) secure_datasets.law_over(secure_datasets.datasets_with_tier(config)) -%}
+{% call(name, dataset) secure_datasets.law_over(adapter.secure_datasets().datasets_with_tier(config)) -%}
 {% set allowed = [] %}
-{% for case in secure_datasets.dataset_rules(dataset) %}
+{% for case in adapter.secure_datasets().tier_rules(dataset) %}
 {% set condition %}
 (
         {{ case.applies }}
@@ -18,7 +18,7 @@
 {% endfor %}
 select
     '{{ name }}' as dataset,
-    {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
+    {{ adapter.secure_datasets().row_key(dataset, 'secure') }} as row_key,
     secure.user_id
 from {{ secure_datasets.unmasked_rows(name, dataset) }} as secure
 where not coalesce(

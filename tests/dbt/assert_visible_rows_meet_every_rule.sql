@@ -3,19 +3,20 @@
 -- a chain of views must pass the tier at its end as well, and one of a layered dataset must be
 -- of its user below; others do by a law of their own.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% call(name, dataset) secure_datasets.law_over(secure_datasets.restricted_datasets(config)) -%}
-{%- set ruling = secure_datasets.ruling_dataset(name, config) %}
-{%- set is_over_another = name != ruling or secure_datasets.parent_dataset(dataset) %}
+{% set rules = adapter.rules_by_exists(secure_datasets, ref, config) %}
+{% call(name, dataset) secure_datasets.law_over(adapter.secure_datasets().restricted_datasets(config)) -%}
+{%- set ruling = adapter.secure_datasets().ruling_dataset(name, config) %}
+{%- set is_over_another = name != ruling or adapter.secure_datasets().parent_dataset(dataset) %}
 select
     '{{ name }}' as dataset,
-    {{ secure_datasets.row_key(dataset, ruling) }} as row_key,
+    {{ adapter.secure_datasets().row_key(dataset, ruling) }} as row_key,
     {{ ruling }}.user_id
 from (
     select
         {%- for column in config.datasets[ruling].columns %}
         {{ 'secure' if column in dataset.unique_key else 'base' }}.{{ column }},
         {%- endfor %}
-        {%- for column in secure_datasets.tier_columns(dataset, config) if secure_datasets.parent_dataset(dataset) %}
+        {%- for column in adapter.secure_datasets().tier_columns(dataset, config) if adapter.secure_datasets().parent_dataset(dataset) %}
         base.{{ column }},
         {%- endfor %}
         secure.user_id,
@@ -23,7 +24,7 @@ from (
     from {{ ref('vw_secure_dataset_' ~ name) }} as secure
     {%- if is_over_another %}
     left join (
-        {{ secure_datasets.rows_past_the_tier(dataset, config) | indent(8) }}
+        {{ rules.rows_past_the_tier(dataset) | indent(8) }}
     ) as base
         on
             secure.user_id = base.user_id
@@ -37,7 +38,7 @@ from (
 ) as {{ ruling }}
 where
     not coalesce(
-        passes_the_tier and {{ secure_datasets.meets_every_rule(name, config, ruling, ruling ~ '.user_id') | indent(8) }},
+        passes_the_tier and {{ rules.meets_every_rule(name, ruling, ruling ~ '.user_id') | indent(8) }},
         false
     )
 {%- endcall %}

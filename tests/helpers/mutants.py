@@ -153,20 +153,28 @@ def make(mutant: Mutant | None, seen: dict[str, set[str]]) -> None:
     if mutant is not None and mutant.kind == "module":
         make_in_module(mutant)
         return
+    place = mutant.place if mutant else None
+
+    def judged(name: str, query: Any) -> Any:
+        if name not in QUERIES or not isinstance(query, str):
+            return query
+        if mutant is None:
+            seen.setdefault(name, set()).add(query)
+        return edited(query, mutant.edit) if name == place else query
+
+    # Others import it by its name.
+    gates = importlib.import_module("secure_datasets.render.gates")
+    gates_query = gates.gates_query
+    if mutant is None or mutant.kind == "query":
+        gates.gates_query = lambda *given: judged("gates_query", gates_query(*given))
     compiled, rendering, questions = map(
         importlib.import_module,
         ("compiled", "rendering", "secure_datasets.questions.macros"),
     )
-    place = mutant.place if mutant else None
 
     def of_query(call: Callable) -> Callable:
         def called(self: Any, name: str, *given: Any, **named: Any) -> Any:
-            query = call(self, name, *given, **named)
-            if name not in QUERIES or not isinstance(query, str):
-                return query
-            if mutant is None:
-                seen.setdefault(name, set()).add(query)
-            return edited(query, mutant.edit) if name == place else query
+            return judged(name, call(self, name, *given, **named))
 
         return called
 

@@ -24,8 +24,11 @@ from secure_datasets.macro_methods import SecureDatasets
 from secure_datasets.questions.asked import AccessQuestions
 from secure_datasets.questions.changes import AccessChanges
 from secure_datasets.questions.facts.uncounted import uncounted_deliveries
-from secure_datasets.render.by_exists import rules_by_exists
-from secure_datasets.render.laws import law_of_roles
+from secure_datasets.questions.shown import Shown
+from secure_datasets.render import gates
+from secure_datasets.render.by_exists import ByExists, rules_by_exists
+from secure_datasets.render.laws import QUERIES, law_of_roles
+from secure_datasets.render.privileges import privileges
 from secure_datasets.review.adapter import finding_rules
 from secure_datasets.review.models import query_of_review
 
@@ -41,20 +44,18 @@ FILES = (
     *(
         ROOT / f"macros/operations/{name}.sql"
         for name in (
-            *("print_predicate", "render_grants", "render_policies", "printable"),
-            *("why", "check_built", "_print_policies"),
+            *("print_predicate", "render_grants", "render_policies"),
+            *("why", "check_built"),
             *("check_feeds", "check_replica", "uncounted_deliveries_query"),
         )
     ),
-    ROOT / "macros/audit/_privilege_parts.sql",
     *(
         ROOT / f"macros/audit/{name}.sql"
         for name in (
-            *("check_privileges", "compute_of", "permitted_operations_query"),
-            *("stored_object_needs", "path_columns"),
+            "check_privileges",
+            "privileges",
         )
     ),
-    ROOT / "macros/audit/access_explanations_query.sql",
     ROOT / "macros/config/config_error.sql",
     ROOT / "macros/config/secure_datasets_config.sql",
     ROOT / "macros/config/repository_tables.sql",
@@ -88,6 +89,15 @@ TAGS = {
         "run_name": ["person"],
     }
 }
+# What takes the rules, a dataset and more: `macros.gates_query("jobs", config, users)`.
+OF_RULES = {
+    "gates_query": gates.gates_query,
+    "gate_cases": gates.gate_cases,
+    "rules_on": ByExists.rules_on,
+    "masked_value": ByExists.masked_value,
+    "rule_counts": gates.rule_counts,
+}
+OF_DIALECTS = ("row_predicate", "answer_predicate", "mask_by_itself")
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
 
 
@@ -180,6 +190,7 @@ class Macros:
         tags: dict[str, dict[str, list[str]]] | None = None,
     ) -> None:
         self.warnings: list[str] = []
+        self._ref = ref
         # The printed texts of operations, and the answers to their queries, in order.
         self.printed: list[str] = []
         self.answers: list[list[tuple[str, ...]]] = []
@@ -222,6 +233,7 @@ class Macros:
             query_of_review=partial(query_of_review, None),
             uncounted_deliveries=partial(uncounted_deliveries, None),
             law_of_roles=partial(law_of_roles, None),
+            privileges=partial(privileges, None),
             rules_by_exists=partial(rules_by_exists, None),
             # Queries of a metastore have their own tests.
             limits_about_nothing=lambda *given: [],
@@ -270,6 +282,14 @@ class Macros:
             for name, code in codes.items()
         }
 
+    def rules(self, config: dict[str, Any]) -> ByExists:
+        """Return the rules of a config's datasets."""
+        return ByExists(self._called, self._ref, config)
+
+    def shown(self, user: int) -> Shown:
+        """Return what a user is shown."""
+        return Shown(self._called, self._ref, user, {})
+
     def stand_in(self, **others: Any) -> None:
         """Replace macros, or names in their context."""
         self._called.update(others)
@@ -290,4 +310,16 @@ class Macros:
             return returned.value
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a macro, a law of roles, or a method of the rules of a config."""
+        if name in OF_RULES:
+            return lambda dataset, config, *given: OF_RULES[name](
+                self.rules(config), dataset, *given
+            )
+        if name in OF_DIALECTS:
+            printed = getattr(self.secure_datasets(), name)
+            return lambda dataset, config, *given: printed(
+                self.rules(config), dataset, *given
+            )
+        if name in QUERIES:
+            return partial(QUERIES[name], self._called, self._ref)
         return self._called[name]

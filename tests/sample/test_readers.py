@@ -24,6 +24,7 @@ from rendering import Macros, Stopped
 
 from dbt_secure_spark.session import ANSI, ZONE, with_settings
 from secure_datasets.macro_methods import SecureDatasets
+from secure_datasets.render.readers import function_body, view_query
 
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
 CONFIG = together()
@@ -266,14 +267,14 @@ def make_world(spark: SparkSession, schema: str, runs: list[tuple]) -> None:
             "has_public_rows": name == "news",
         }
         users = f"{schema}.stg_users"
-        query = macros.readers_view_query(source, f"{schema}.reader_accounts", users)
+        query = view_query(source, f"{schema}.reader_accounts", users)
         spark.sql(f"create view {schema}.{name} as {query}")
         spark.sql(f"create view {schema}.{name}_open as {without_barrier(query)}")
         returns = ", ".join(f"{column} {type_}" for column, type_ in columns.items())
         spark.sql(
             f"create function {schema}.{name}_of(reader string)"
             f" returns table ({returns}) return"
-            f" {macros.readers_function_body(source, users)}"
+            f" {function_body(source, users)}"
         )
 
 

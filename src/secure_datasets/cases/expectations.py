@@ -1,7 +1,6 @@
 """E2, E3: the query of a data test for false expectations in `expected_access`.
 
-Macros render the rows of datasets. This module has the query around them, the checks
-for void expectations, and the text of each finding.
+With the checks for void expectations, and the text of each finding.
 """
 
 from __future__ import annotations
@@ -9,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from dbt.adapters.base import BaseAdapter
-
 from secure_datasets.config import plan
+from secure_datasets.render.by_exists import ByExists, Macros
 from secure_datasets.sql.expressions import sql_text
 from secure_datasets.sql.writing import listed, named_keys, same, union
 
@@ -34,82 +32,77 @@ WRONG = {
 STRANGER = "sees it, and is in no expectation"
 
 
-class ExpectedAccess:
-    """Writes the query from the SQL that macros render.
+def expected_access(
+    adapter: Any,
+    macros: Macros,
+    ref: Ref,
+    config: Config,
+    tables: Mapping[str, Any],
+    today: str,
+) -> str:
+    """Return the query: one row for each false or void expectation and user.
 
-    The macros render, for each dataset by name:
+    A method that macros call.
 
-    - `rules`: the result of rules_on()
-    - `rows`: the rows of its base, joined with each user of `users_of_masks`
-    - `there`: all rows of the base or query at the end of its chain
+    tables  the raw tables
+    today   SQL for the day of judgement
     """
-
-    chain_of = staticmethod(plan.chain_of)
-
-    def users_of_masks(self, name: str) -> str:
-        """Return the query for the users in expectations about a dataset's masks."""
-        return (
-            "select distinct subjects.user_id, true as is_live from subjects inner join"
-            f" expectations on {same('subjects', 'expectations', SUBJECT)} where"
-            f" expectations.dataset = {sql_text(name)}"
-            " and expectations.masked_column is not null"
-        )
-
-    def query(
-        self,
-        config: Config,
-        today: str,
-        ref: Ref,
-        tables: Mapping[str, Any],
-        is_login: str,
-        rendered: Mapping[str, Mapping[str, Any]],
-    ) -> str:
-        """Return the query: one row for each false or void expectation and user.
-
-        today     SQL for the day of judgement
-        tables    the raw tables
-        is_login  SQL: whether a subject is the login name of a row of `users`
-        rendered  the SQL from macros, by dataset; see the class
-        """
-        # For each key, the raw table that it refers to.
-        raw_of = {
-            key: referred
-            for table in tables.values()
-            for key, referred in table["references"].items()
+    rules, lower = ByExists(macros, ref, config), macros["ascii_lower"]
+    is_login = f"{lower('expectations.subject')} = {lower('users.login_name')}"
+    # For each key, the raw table that it refers to.
+    raw_of = {
+        key: referred
+        for table in tables.values()
+        for key, referred in table["references"].items()
+    }
+    shown, there, masked = [], [], [NO_MASK]
+    for name, dataset in config["datasets"].items():
+        view, keys = ref(f"vw_secure_dataset_{name}"), dataset["unique_key"]
+        about = {"dataset": name}
+        shown.append(_expected(about, view, keys, "source.user_id"))
+        there.append(_expected(about, f"({_all_rows(rules, name)})", keys))
+        masked += _masked(name, keys, rules)
+    for name, tier in config["tiers"].items():
+        about, keys = {"tier": name}, tier["object_keys"]
+        view = ref(tier["access_view"])
+        shown.append(_expected(about, view, keys, "source.user_id"))
+        raw = {key: raw_of[key] for key in keys if key in raw_of}
+        ids = {
+            key: (ref(f"stg_{table}"), tables[table]["key"])
+            for key, table in raw.items()
         }
-        shown, there, masked = [], [], [NO_MASK]
-        for name, dataset in config["datasets"].items():
-            view, keys = ref(f"vw_secure_dataset_{name}"), dataset["unique_key"]
-            about = {"dataset": name}
-            shown.append(_expected(about, view, keys, "source.user_id"))
-            there.append(_expected(about, f"({rendered[name]['there']})", keys))
-            masked += _masked(name, keys, config, **rendered[name])
-        for name, tier in config["tiers"].items():
-            about, keys = {"tier": name}, tier["object_keys"]
-            view = ref(tier["access_view"])
-            shown.append(_expected(about, view, keys, "source.user_id"))
-            raw = {key: raw_of[key] for key in keys if key in raw_of}
-            ids = {
-                key: (ref(f"stg_{table}"), tables[table]["key"])
-                for key, table in raw.items()
-            }
-            is_of_raw = len(ids) == len(keys)
-            there.append(
-                _objects(name, ids) if is_of_raw else _expected(about, view, keys)
-            )
-        ctes = {
-            "expectations": _expectations(ref("expected_access")),
-            "subjects": _subjects(
-                ref("stg_users"), ref("vw_secure_user_roles"), is_login
-            ),
-            "shown": union(shown),
-            "masked": union(masked),
-            "there": union(there),
-            "judged": JUDGED,
-            "findings": union([*_wrong(), _strangers(), *_void(config, today)]),
-        }
-        steps = ",\n\n".join(f"{name} as (\n{text}\n)" for name, text in ctes.items())
-        return f"with {steps}\n\nselect distinct\n{listed(FOUND)}\nfrom findings"
+        is_of_raw = len(ids) == len(keys)
+        there.append(_objects(name, ids) if is_of_raw else _expected(about, view, keys))
+    ctes = {
+        "expectations": _expectations(ref("expected_access")),
+        "subjects": _subjects(ref("stg_users"), ref("vw_secure_user_roles"), is_login),
+        "shown": union(shown),
+        "masked": union(masked),
+        "there": union(there),
+        "judged": JUDGED,
+        "findings": union([*_wrong(), _strangers(), *_void(config, today)]),
+    }
+    steps = ",\n\n".join(f"{name} as (\n{text}\n)" for name, text in ctes.items())
+    return f"with {steps}\n\nselect distinct\n{listed(FOUND)}\nfrom findings"
+
+
+def _all_rows(rules: ByExists, name: str) -> str:
+    """Return all rows of the base or query at the end of a dataset's chain."""
+    end = plan.chain_of(name, rules.config)[-1]
+    entry = rules.config["datasets"][end]
+    if "query" in entry:
+        return rules.answers_of_users(end, per_user=False)
+    return f"select * from {rules.ref(entry['base'])}"
+
+
+def _users_of_masks(name: str) -> str:
+    """Return the query for the users in expectations about a dataset's masks."""
+    return (
+        "select distinct subjects.user_id, true as is_live from subjects inner join"
+        f" expectations on {same('subjects', 'expectations', SUBJECT)} where"
+        f" expectations.dataset = {sql_text(name)}"
+        " and expectations.masked_column is not null"
+    )
 
 
 def _texts(names: Iterable[str]) -> str:
@@ -221,17 +214,11 @@ NO_MASK = """select
 where false"""
 
 
-def _masked(
-    name: str,
-    keys: Iterable[str],
-    config: Config,
-    rules: Iterable[Mapping[str, Any]],
-    rows: str,
-    there: str,
-) -> list[str]:
+def _masked(name: str, keys: Iterable[str], rules: ByExists) -> list[str]:
     """Return a query for each masked column: the users and rows that get a mask."""
-    ruling, puts = plan.ruling_dataset(name, config), dict[str, list[str]]()
-    for rule in rules:
+    ruling = plan.ruling_dataset(name, rules.config)
+    puts = dict[str, list[str]]()
+    for rule in rules.rules_on(name, ruling):
         if rule["is_mask"]:
             puts.setdefault(rule["column"], []).append(f"({rule['applies']})")
     return [
@@ -241,7 +228,7 @@ def _masked(
     '{column}' as masked_column,
     {ruling}.user_id
 from (
-{rows}
+{rules.rows_with_users(name, _users_of_masks(name))}
 ) as {ruling}
 where {" or ".join(terms)}"""
         for column, terms in puts.items()
@@ -352,8 +339,3 @@ def _absent(found: str, relation: str, columns: Iterable[str], where: str) -> st
     joined = f"left anti join {relation}\n    on"
     joined += f" {same('expectations', relation, columns)}\nwhere {where}"
     return _finding("expectations", found, NOBODY, joined)
-
-
-def expected_access(adapter: BaseAdapter) -> ExpectedAccess:
-    """Return the writer of the query about the seed `expected_access`."""
-    return ExpectedAccess()

@@ -28,6 +28,7 @@ from secure_datasets.questions.facts.keys import line_of_everyone
 from secure_datasets.questions.macros import Package
 from secure_datasets.questions.rejections import flaw_of
 from secure_datasets.sql import spelling
+from secure_datasets.sql.writing import row_filter
 
 PREFIX = "vw_secure_dataset_"
 SEEN, NOT_SEEN = "seen", "not seen"
@@ -113,7 +114,7 @@ class World:
             built = Built(self.package, self.package["ref_of_model"])
             query = line_of_everyone(built, ruling, keys)
         else:
-            terms = self.package["_row_filter"]("base", keys)
+            terms = row_filter("base", keys)
             base = self.relations[entry["base"]]
             query = f"select 1 as is_there from {base} as base {terms} limit 1"
         return bool(self.engine.ask(query))

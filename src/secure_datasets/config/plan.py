@@ -613,6 +613,9 @@ def restrictions_on(dataset: Dataset, config: Config) -> list[dict[str, Any]]:
     - `alias`: the alias of this relation in the join
     - `ways`: none; for a dimension that only facts tie to the object, for each `fact`
       the `links` to the dimension and the `paths` to the object
+
+    The rules by scope are those of the table in docs/row-security.md. Attributes above
+    the secured level alone count as totals. A column of a fact is below every level.
     """
     query = star_query(dataset, config)
     found: list[dict[str, Any]] = []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from secure_datasets.config import plan, steering, tiers
+from secure_datasets.config import plan, relations, steering, tiers
 from secure_datasets.config.references import documented_columns, without_past
-from secure_datasets.rules import times
+from secure_datasets.rules import masks, times
 from secure_datasets.sql import expressions, writing
 
 
@@ -15,16 +15,28 @@ class Planner:
 
     sql_text = staticmethod(expressions.sql_text)
     schema_and_name = staticmethod(expressions.schema_and_name)
-    is_account = staticmethod(expressions.is_account)
     sql_name = staticmethod(expressions.sql_name)
     values_query = staticmethod(writing.values_query)
     values_row = staticmethod(writing.values_row)
+    row_key = staticmethod(writing.row_key)
+    union_of = staticmethod(writing.union_of)
     named_keys = staticmethod(writing.named_keys)
     tier_parts = staticmethod(tiers.tier_parts)
-    path_columns = staticmethod(tiers.path_columns)
+    deciding_columns = staticmethod(tiers.deciding_columns)
+    is_restricted = staticmethod(tiers.is_restricted)
+    has_public_rows = staticmethod(tiers.has_public_rows)
+    datasets_with_tier = staticmethod(tiers.datasets_with_tier)
+    restricted_datasets = staticmethod(tiers.restricted_datasets)
+    tier_rules = staticmethod(tiers.tier_rules)
+    rows_from = staticmethod(tiers.rows_from)
+    view_references = staticmethod(relations.view_references)
+    known_names = staticmethod(relations.known_names)
     documented_columns = staticmethod(documented_columns)
     without_past = staticmethod(without_past)
     is_in_time = staticmethod(times.is_in_time)
+    mask_condition = staticmethod(masks.mask_condition)
+    shown_by_none = staticmethod(masks.shown_by_none)
+    same = staticmethod(writing.same)
     printable = staticmethod(steering.printable)
     table_lines = staticmethod(steering.table_lines)
 
@@ -36,13 +48,9 @@ class Planner:
         self.known_masks = plan.known_masks
         self.policies_of = plan.policies_of
         self.called_for = plan.called_for
-        self.checks_of = plan.checks_of
-        self.long_over = plan.long_over
         self.rules_in_time = plan.rules_in_time
         self.text_digest = plan.text_digest
         self.expressions_of = plan.expressions_of
-        self.role_of = plan.role_of
-        self.readers_name = plan.readers_name
         self.relationship_paths = plan.relationship_paths
         self.parent_dataset = plan.parent_dataset
         self.ruling_dataset = plan.ruling_dataset

@@ -626,7 +626,7 @@ class Reader(Entry):
 class RowSecurity(Entry):
     """A security object: a user sees what leads to a key of the user's.
 
-    What it restricts: see `restrictions_on`.
+    What it restricts: see docs/row-security.md.
     """
 
     unique_name: Line = key("Its name, there once, on one line.")

@@ -1,4 +1,4 @@
-"""The requirements of a tier: rights on its objects, and rows that link them."""
+"""The tiers: the rights and links that they ask for, and the rules of datasets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from dataclasses import asdict, dataclass
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from typing import Any
+
+from secure_datasets.config import plan
+from secure_datasets.config.plan import Config, Dataset
+from secure_datasets.sql.expressions import sql_text
 
 # The columns of a path to a right, with their types.
 PATH = {
@@ -125,3 +129,101 @@ def in_one_order(lists: Iterable[list[str]]) -> list[str]:
         for before, after in pairwise(names):
             order.add(after, before)
     return list(order.static_order())
+
+
+# The rules of datasets
+
+
+def tier_rules(dataset: Dataset) -> list[dict[str, Any]]:
+    """Return the rules by which a row passes a dataset's tier.
+
+    One, or one for each case of its switch: `rule`, whether it `applies` to a row, and
+    whether the row then `is_for_everyone`.
+    """
+    if "visible_to" in dataset:
+        return [{"applies": "true", "is_for_everyone": True}]
+    if "switch" not in dataset:
+        return [{"rule": dataset, "applies": "true", "is_for_everyone": False}]
+    column, cases = dataset["switch"]["column"], dataset["switch"]["cases"]
+    return [
+        {
+            "rule": rule,
+            "applies": f"{column} = {sql_text(value)}",
+            "is_for_everyone": "visible_to" in rule,
+        }
+        for value, rule in cases.items()
+    ]
+
+
+def case_applies(case: Mapping[str, Any], relation: str) -> str:
+    """Return whether a case applies to a row of a relation."""
+    applies = case["applies"]
+    return applies if applies == "true" else f"{relation}.{applies}"
+
+
+def deciding_columns(case: Mapping[str, Any]) -> list[str]:
+    """Return the columns that decide a case: rows that agree have the same viewers."""
+    if case["is_for_everyone"]:
+        return []
+    rule = case["rule"]
+    second = rule.get("second_side", {"keys": {}})
+    return list(dict.fromkeys([*rule["keys"].values(), *second["keys"].values()]))
+
+
+def is_restricted(name: str, config: Config) -> bool:
+    """Whether a dataset has rules beyond its tier; then all its rows have a user."""
+    policies = plan.policies_on(name, config)
+    ruling = config["datasets"][plan.ruling_dataset(name, config)]
+    kinds = ("is_authorized", "conditions", "restrictive", "masks")
+    has_rules = any(policies[kind] for kind in kinds)
+    return has_rules or bool(plan.restrictions_on(ruling, config))
+
+
+def has_public_rows(name: str, config: Config) -> bool:
+    """Whether a secure dataset has rows for everyone, without a user."""
+    if is_restricted(name, config):
+        return False
+    dataset = config["datasets"][name]
+    if below := plan.parent_dataset(dataset):
+        return has_public_rows(below, config)
+    cases = dataset["switch"]["cases"].values() if "switch" in dataset else [dataset]
+    return any("visible_to" in case for case in cases)
+
+
+def datasets_with_tier(config: Config, and_no_more: bool = False) -> dict[str, Dataset]:
+    """Return the datasets with a tier or a switch; perhaps without further rules."""
+    return {
+        name: dataset
+        for name, dataset in config["datasets"].items()
+        if ("tier" in dataset or "switch" in dataset)
+        and not (and_no_more and is_restricted(name, config))
+    }
+
+
+def restricted_datasets(config: Config) -> dict[str, Dataset]:
+    """Return the datasets with a base and more rules than their tier; a query has none.
+
+    `base_columns` are those on which the rules at the end of its chain act, also where
+    it shows fewer.
+    """
+    found = {}
+    for name, dataset in config["datasets"].items():
+        ruling = config["datasets"][plan.ruling_dataset(name, config)]
+        if "base" in ruling and is_restricted(name, config):
+            found[name] = {
+                **ruling,
+                "columns": dataset["columns"],
+                "unique_key": dataset["unique_key"],
+                "base_columns": ruling["columns"],
+            }
+    return found
+
+
+def rows_from(dataset: Dataset, config: Config) -> list[str]:
+    """Return the relations of a dataset's rows: its base, or those of its star."""
+    if "base" in dataset:
+        return [dataset["base"]]
+    star = plan.star_query(dataset, config) or {}
+    paths = plan.relationship_paths(star["root"], config)
+    ends = (link["to"]["dataset"] for end, _ in star["columns"] for link in paths[end])
+    return list(dict.fromkeys([star["root"], *ends]))

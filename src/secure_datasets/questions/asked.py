@@ -9,10 +9,12 @@ from typing import Any, NoReturn
 from secure_datasets.config.plan import trimmed
 from secure_datasets.config.steering import printable, without_steering
 from secure_datasets.questions import notes, text
+from secure_datasets.questions.explanations import access_explanations
 from secure_datasets.questions.facts import answers
 from secure_datasets.questions.facts.built import Built, Macros, Ref
 from secure_datasets.questions.facts.people import people
 from secure_datasets.questions.notes import Facts
+from secure_datasets.questions.shown import Shown
 from secure_datasets.sql.spelling import listed
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
@@ -31,6 +33,8 @@ class AccessQuestions:
 
     called_beside_id = staticmethod(text.called_beside_id)
     made_anew = staticmethod(text.made_anew)
+    explanations = staticmethod(access_explanations)
+    shown = Shown
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, without control characters of a terminal."""

@@ -18,6 +18,7 @@ from jinja2 import StrictUndefined, TemplateError
 
 from secure_datasets.config import plan
 from secure_datasets.questions.asked import QuestionError
+from secure_datasets.render.laws import law_of_roles
 from secure_datasets.sql import spelling
 
 if TYPE_CHECKING:
@@ -156,7 +157,12 @@ def roles_without_a_group(package: Package, edited: Edited) -> list[str]:
     `dbt test` finds the same roles after a run. The groups are the published groups.
     """
     may_be_missing = package.context["var"]("roles_may_be_missing") or []
-    query = package["roles_without_a_group"](edited.config, may_be_missing, False)
+    query = law_of_roles(
+        *(None, "roles_without_a_group", package, package.context["ref"]),
+        edited.config,
+        may_be_missing=may_be_missing,
+        are_listed=False,
+    )
     found = package.engine.ask(query)
     if not found:
         return []

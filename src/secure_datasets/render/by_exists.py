@@ -13,14 +13,33 @@ from secure_datasets.config.plan import (
     PREFIX,
     Config,
     Dataset,
+    Link,
     parent_dataset,
+    policies_on,
     relationship_paths,
     restrictions_on,
     ruling_dataset,
     star_query,
+    tier_columns,
 )
+from secure_datasets.config.tiers import (
+    case_applies,
+    has_public_rows,
+    is_restricted,
+    restricted_datasets,
+    tier_rules,
+)
+from secure_datasets.rules.masks import mask_condition, shown_by_none
+from secure_datasets.rules.times import is_in_time
 from secure_datasets.sql.expressions import sql_text
-from secure_datasets.sql.writing import indented, same, union
+from secure_datasets.sql.writing import (
+    indented,
+    row_filter,
+    row_key,
+    same,
+    union,
+    union_of,
+)
 
 Macros = Mapping[str, Callable[..., Any]]
 Rule = dict[str, Any]
@@ -43,10 +62,23 @@ class ByExists:
     ) -> None:
         self.macros, self.ref, self.config = macros, ref, config or {}
 
-    def _policies(self, name: str) -> Rule:
-        return self.macros["policies_on"](name, self.config)
+    @property
+    def attributes(self) -> str:
+        """The relation with the reader's attributes; empty if the config names none."""
+        reader = self.config.get("reader")
+        return str(self.ref(reader["relation"])) if reader else ""
 
-    def _ruling(self, name: str) -> Dataset:
+    @property
+    def clock(self) -> str:
+        """SQL for the moment that rules compare with."""
+        return self.macros["readers_clock"]()
+
+    def policies(self, name: str) -> Rule:
+        """Return the policies on a dataset, with the reader's attributes."""
+        return policies_on(name, self.config, self.attributes)
+
+    def ruling(self, name: str) -> Dataset:
+        """Return the entry of the dataset whose rows and rules a dataset shows."""
         return self.config["datasets"][ruling_dataset(name, self.config)]
 
     # Rows
@@ -60,10 +92,9 @@ class ByExists:
                fewer columns than the dataset at the end of its chain
         """
         if parent_dataset(entry) is not None:
-            queries = [self.macros["layered_rows"](entry, self.config, per_user=True)]
+            queries = [self.layered_rows(entry, per_user=True)]
         else:
-            cases = self.macros["tier_rules"](entry)
-            queries = [self._rows_of_case(entry, case) for case in cases]
+            queries = [self._rows_of_case(entry, case) for case in tier_rules(entry)]
             if len(queries) == 1:
                 return queries[0]
         # Without a join, Spark moves a question about a user's roles into the union,
@@ -72,23 +103,166 @@ class ByExists:
 from (
     {indented(union(queries))}
 ) as united
-inner join ({self.macros["live_users"]()}) as live_users
+inner join ({self._live_users()}) as live_users
     on united.user_id = live_users.user_id"""
 
     def _rows_of_case(self, entry: Dataset, case: Rule) -> str:
         """Return the rows of a case of the tier."""
         right = ""
         if not case["is_for_everyone"]:
-            rule, exist = case["rule"], self.macros["both_rights_exist"]
-            tier = self.config["tiers"][rule["tier"]]
-            right = f"\n    and {exist(rule, tier, 'base', 'users.user_id')}"
+            held = self.both_rights_exist(case["rule"], "base", "users.user_id")
+            right = f"\n    and {held}"
         # The base may have a user_id of its own, which the dataset has not.
         columns = ", base.".join(entry.get("base_columns") or entry["columns"])
         return f"""select base.{columns}, users.user_id
 from {self.ref(entry["base"])} as base
-cross join ({self.macros["live_users"]()}) as users
+cross join ({self._live_users()}) as users
 where
-    {self.macros["case_applies"](case, "base")}{right}"""
+    {case_applies(case, "base")}{right}"""
+
+    def _live_users(self) -> str:
+        users = self.ref("stg_users")
+        return f"select user_id, is_live from {users} where is_live"
+
+    def layered_rows(
+        self,
+        entry: Dataset,
+        per_user: bool,
+        users: str = "",
+        are_marked: bool = False,
+    ) -> str:
+        """Return the rows of the secure dataset below a layered one, with their users.
+
+        per_user    whether each user gets the rows for everyone, which else have none
+        users       a query with `user_id`; else the live users
+        are_marked  whether the last column is `asked is_public`
+        """
+        below = parent_dataset(entry) or ""
+        has_both = per_user and has_public_rows(below, self.config)
+        columns = ",\n    ".join(f"base.{column}" for column in entry["columns"])
+        carried = "".join(
+            f",\n    base.{column}" for column in tier_columns(entry, self.config)
+        )
+        queries = []
+        for is_public in (False, True) if has_both else (False,):
+            mark = f",\n    {str(is_public).lower()} as `asked is_public`"
+            query = f"""select
+    {columns},
+    {"users" if is_public else "base"}.user_id{carried}{mark if are_marked else ""}
+from {self.ref(entry["base"])} as base"""
+            if is_public:
+                query += f"\ncross join ({users or self._live_users()}) as users"
+            if has_both:
+                sign = "" if is_public else "not "
+                query += f"\nwhere base.user_id is {sign}null"
+            queries.append(query)
+        return union(queries)
+
+    def rows_with_users(
+        self, name: str, users: str, row: Mapping[str, Any] | None = None
+    ) -> str:
+        """Return the rows of a dataset's base with each of the users, before any gate.
+
+        users  a query of user_id and is_live
+        row    the row by its unique key, column to text; none for every row
+        """
+        ruling, entry = ruling_dataset(name, self.config), self.ruling(name)
+        restricted = is_restricted(name, self.config)
+        is_layered, is_query = parent_dataset(entry) is not None, "query" in entry
+        columns = list(entry["columns"])
+        if is_query or is_layered:
+            columns += tier_columns(entry, self.config)
+        if is_query:
+            rows = f"(\n    {indented(self.answers_of_users(ruling, restricted))}\n)"
+        elif is_layered:
+            below = self.layered_rows(entry, True, users, are_marked=True)
+            rows = f"(\n    {indented(below)}\n)"
+        else:
+            rows = self.ref(entry["base"])
+        by_user = is_layered or (is_query and restricted)
+        on = "base.user_id = users.user_id" if by_user else "true"
+        listed = ",\n    base.".join(columns)
+        return f"""select
+    base.{listed},
+    users.user_id,
+    users.is_live as `asked is_live`,
+    {"false" if restricted else self._row_is_public(entry)} as `asked is_public`
+from {rows} as base
+inner join ({users}) as users
+    on {on}{row_filter("base", row)}"""
+
+    def _row_is_public(self, entry: Dataset) -> str:
+        """Return whether a row of an unrestricted dataset is for everyone."""
+        if "query" in entry:
+            return "true"
+        if parent_dataset(entry):
+            return "base.`asked is_public`"
+        cases = [case for case in tier_rules(entry) if case["is_for_everyone"]]
+        applies = (f"coalesce({case_applies(case, 'base')}, false)" for case in cases)
+        return " or ".join(applies) or "false"
+
+    # Rights
+
+    def right_exists(
+        self, tier: str, keys: Mapping[str, str], relation: str, user: str
+    ) -> str:
+        """Return whether a user holds a tier's right on the keys of a relation."""
+        view = self.ref(self.config["tiers"][tier]["access_view"])
+        terms = "".join(
+            f"\n            and _held.{key} = {relation}.{column}"
+            for key, column in keys.items()
+        )
+        return f"""exists (
+        select 1
+        from {view} as _held
+        where _held.user_id = {user}{terms}
+    )"""
+
+    def both_rights_exist(self, rule: Rule, relation: str, user: str) -> str:
+        """Return whether a user holds the right on both sides, if there is a second."""
+        first = self.right_exists(rule["tier"], rule["keys"], relation, user)
+        if "second_side" not in rule:
+            return first
+        side = rule["second_side"]
+        return f"""{first}
+    and (
+        {relation}.{side["unless_null"]} is null
+        or {self.right_exists(rule["tier"], side["keys"], relation, user)}
+    )"""
+
+    def passes_the_tier(self, name: str, alias: str, user: str) -> str:
+        """Return whether a user passes a dataset's tier, or a row is for everyone."""
+        entry, is_live = self.ruling(name), ""
+        if is_restricted(name, self.config):
+            is_live = self.is_live(user)
+        if below := parent_dataset(entry):
+            cases = [f"{alias}.user_id = {user}"]
+            if has_public_rows(below, self.config):
+                cases.append(f"{alias}.user_id is null\nand {is_live or 'true'}")
+        else:
+            cases = [
+                self._passes(case, alias, user, is_live) for case in tier_rules(entry)
+            ]
+        if len(cases) == 1:
+            return cases[0]
+        either = "\n    )\n    or (\n        ".join(indented(c, 8) for c in cases)
+        return f"(\n    (\n        {either}\n    )\n)"
+
+    def _passes(self, case: Rule, alias: str, user: str, is_live: str) -> str:
+        """Return whether a row is of a case, and its right held; else, a user live."""
+        right = is_live
+        if not case["is_for_everyone"]:
+            right = self.both_rights_exist(case["rule"], alias, user)
+        terms = [term for term in (case["applies"], right) if term not in ("true", "")]
+        return "\nand ".join(terms) or "true"
+
+    def is_live(self, user: str) -> str:
+        """Return whether a user is live."""
+        return f"""exists (
+    select 1
+    from {self.ref("stg_users")} as users
+    where users.user_id = {user} and users.is_live
+)"""
 
     # Rules
 
@@ -102,7 +276,7 @@ where
 
         is_permissive  without the restrictive conditions
         """
-        policies, ruling = self._policies(name), self._ruling(name)
+        policies, ruling = self.policies(name), self.ruling(name)
         terms: list[str] = []
         if is_permissive:
             policies = {**policies, "restrictive": []}
@@ -120,7 +294,7 @@ where
 
         Nothing if the dataset has none.
         """
-        policies = {**self._policies(name), "conditions": []}
+        policies = {**self.policies(name), "conditions": []}
         if not policies["restrictive"]:
             return ""
         return self._meets_the_conditions(name, policies, user)
@@ -148,8 +322,12 @@ where
 
     def _acts_for(self, rule: Rule, user: str) -> str:
         """Return whether a rule is for a user, and holds now."""
-        in_time = self.macros["rule_is_in_time"](rule)
+        in_time = self._is_in_time(rule)
         return self._is_for(rule, user) + (f"\nand {in_time}" if in_time else "")
+
+    def _is_in_time(self, rule: Rule) -> str:
+        """Return whether a rule holds now; empty if always."""
+        return is_in_time(rule, self.clock)
 
     def _is_for_and(self, rule: Rule, user: str) -> str:
         """Return whether a rule is for a user, and its condition is true for a row."""
@@ -191,22 +369,21 @@ where
         View authorization is left out.
         """
         if rule["shown_to"]:
-            in_time = self.macros["rule_is_in_time"](rule)
+            in_time = self._is_in_time(rule)
             hidden = self._is_shown_to_none(rule, user)
             return f"{in_time}\nand {hidden}" if in_time else hidden
         acts = self._acts_for(rule, user)
         if rule["condition"] == "true":
             return acts
-        return f"{acts}\nand {self.macros['mask_condition'](rule)}"
+        return f"{acts}\nand {mask_condition(rule)}"
 
     def _is_shown_to_none(self, rule: Rule, user: str) -> str:
         """Return whether no line of a mask shows a user the value."""
-        lines = [self._is_for_and(line, user) for line in rule["shown_to"]]
-        return self.macros["shown_by_none"](lines)
+        return shown_by_none(self._is_for_and(line, user) for line in rule["shown_to"])
 
     def masked_value(self, name: str, relation: str, column: str, user: str) -> str:
         """Return a column's value for a user: its own, or the mask of highest order."""
-        policies, value = self._policies(name), f"{relation}.{column}"
+        policies, value = self.policies(name), f"{relation}.{column}"
         for rule in reversed(policies["masks"].get(column, [])):
             is_put_on = self.mask_is_put_on(rule, user)
             if policies["is_authorized"]:
@@ -220,7 +397,7 @@ end"""
 
     def mask_as_typed(self, rule: Rule, name: str, column: str) -> str:
         """Return the value of a mask, as the type of its column."""
-        ruling, entry = ruling_dataset(name, self.config), self._ruling(name)
+        ruling, entry = ruling_dataset(name, self.config), self.ruling(name)
         kind = self.macros["column_type"](ruling, entry, column)
         return f"try_cast({rule['mask']} as {kind})"
 
@@ -245,11 +422,11 @@ and to_json(named_struct('value', {mask}), {nulls})
 
         most_rows  how many rows a mask may leave as they are
         """
-        restricted = self.macros["restricted_datasets"](self.config)
+        restricted = restricted_datasets(self.config)
         queries = []
         for name, dataset in self.config["datasets"].items():
             ruling = ruling_dataset(name, self.config)
-            key = self.macros["row_key"](dataset, ruling)
+            key = row_key(dataset, ruling)
             for rule in self.rules_on(name, ruling):
                 if not rule["is_mask"] or rule["rule"]["is_constant"]:
                     continue
@@ -258,8 +435,7 @@ and to_json(named_struct('value', {mask}), {nulls})
                 if name in restricted:
                     rows = self.rows_past_the_tier(restricted[name])
                 else:
-                    users, rows_of = self.macros["live_users"](), "_rows_with_users"
-                    rows = self.macros[rows_of](name, ruling, self.config, users, None)
+                    rows = self.rows_with_users(name, self._live_users())
                 queries.append(f"""select
     {sql_text(f"{name}.{rule['column']}")} as resource,
     {sql_text(rule["title"])} as mask,
@@ -271,7 +447,7 @@ where
     {indented(rule["applies"])}
     and {indented(self.mask_shows_the_value(*shown))}
 having count(distinct {key}) > {int(most_rows)}""")
-        return self.macros["union_of"](queries)
+        return union_of(queries)
 
     # Row security
 
@@ -316,7 +492,7 @@ inner join {holders} as {held}
         self, restriction: Rule, way: Rule, relation: str, user: str
     ) -> str:
         """Return whether one row of a fact ties a row to a user's keys by each path."""
-        joins = indented(self.macros["path_joins"](way["joined"], "inner", []))
+        joins = indented(self.path_joins(way["joined"], "inner", []))
         terms = f"        {same(way['source'], relation, restriction['columns'])}"
         for number, path in enumerate(way["paths"], 1):
             held = self.held_keys(restriction["object"], user, f"_{number}")
@@ -342,6 +518,24 @@ inner join {holders} as {held}
         and {held.key} is not null
 )"""
 
+    def path_joins(
+        self, path: list[Link], kind: str, joined: list[str], alias: str = ""
+    ) -> str:
+        """Return the joins along relationships, each relation once.
+
+        joined  the relations that are joined already; the new ones are added
+        alias   the name of the first relation
+        """
+        joins = ""
+        for link in path:
+            far, near = link["to"].get("dataset"), link["from"]["dataset"]
+            if far and far not in joined:
+                joined.append(far)
+                near = alias if alias and link == path[0] else near
+                on = same(near, far, link["from"]["join_columns"])
+                joins += f"\n{kind} join {self.ref(far)} as {far}\n    on {on}"
+        return joins
+
     # Answers of queries
 
     def shown_answer(self, name: str) -> str:
@@ -357,7 +551,7 @@ inner join {holders} as {held}
         for column in self.config["datasets"][name]["columns"]:
             value = indented(self.masked_value(name, name, column, user))
             values += f"    {value} as {column},\n"
-        per_user = self.macros["is_restricted"](name, self.config)
+        per_user = is_restricted(name, self.config)
         return f"""select
 {values}    {user}
 from (
@@ -385,7 +579,7 @@ where {self.meets_every_rule(name, name, user)}"""
         root = star["root"]
         query = f"select\n{columns}    {user}\nfrom {self.ref(root)} as {root}"
         for relation, _ in star["columns"]:
-            query += self.macros["path_joins"](paths[relation], "left", joined)
+            query += self.path_joins(paths[relation], "left", joined)
         if per_user:
             users = f"{self.ref('stg_users')} as users"
             query += f"\ncross join {users}\nwhere\n    users.is_live"
@@ -399,7 +593,7 @@ where {self.meets_every_rule(name, name, user)}"""
 
     def rules_on(self, name: str, relation: str) -> list[Rule]:
         """Return the rules beyond a dataset's tier, in the order of their effect."""
-        policies, user = self._policies(name), f"{relation}.user_id"
+        policies, user = self.policies(name), f"{relation}.user_id"
         authorization: list[Rule] = []
         spares = ""
         if policies["is_authorized"]:
@@ -416,7 +610,7 @@ where {self.meets_every_rule(name, name, user)}"""
         columns = self.config["datasets"][name]["columns"]
         return [
             *authorization,
-            *self._rules_of_row_security(self._ruling(name), relation, user),
+            *self._rules_of_row_security(self.ruling(name), relation, user),
             *self._rules_of_conditions(policies, user, spares),
             *self._rules_of_masks(policies, columns, user, spares),
         ]
@@ -444,7 +638,7 @@ where {self.meets_every_rule(name, name, user)}"""
         hidden = self._is_shown_to_none(rule, user) if rule["shown_to"] else None
         return {
             "is_for": self._is_for(rule, user),
-            "in_time": self.macros["rule_is_in_time"](rule),
+            "in_time": self._is_in_time(rule),
             "says": hidden or rule["condition"],
             "rule": rule,
         }

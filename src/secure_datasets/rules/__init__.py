@@ -1,1 +1,1 @@
-"""Times and readers' attributes in the rules of the config."""
+"""Times, masks and readers' attributes in the rules of the config."""

@@ -48,7 +48,9 @@ def is_in_time(rule: Mapping[str, Any], clock: str) -> str:
     """Return SQL for whether a rule holds at a clock's moment; empty if always."""
     signs = zip(KEYS, (">=", "<"), strict=True)
     return " and ".join(
-        f"{clock} {sign} timestamp '{rule[key]}Z'" for key, sign in signs if rule[key]
+        f"{clock} {sign} timestamp '{rule[key]}Z'"
+        for key, sign in signs
+        if rule.get(key)
     )
 
 

@@ -71,6 +71,24 @@ def union(queries: Iterable[str], of: str = "union all") -> str:
     return f"\n{of}\n".join(queries)
 
 
+def union_of(queries: Sequence[str]) -> str:
+    """Return several queries as one, or for none a query without rows."""
+    return union(queries) or "select 1 as nothing_to_check where false"
+
+
+def texts_where(rows: Iterable[Mapping[str, str]], condition: str) -> str:
+    """Return rows of texts as a query; one column is SQL by which its row is there."""
+    queries = []
+    for row in rows:
+        columns = ",\n    ".join(
+            f"{sql_text(text)} as {column}"
+            for column, text in row.items()
+            if column != condition
+        )
+        queries.append(f"select\n    {columns}\nwhere {row[condition]}")
+    return union_of(queries)
+
+
 def with_steps(steps: Mapping[str, str], last: str) -> str:
     """Return a query with its steps as CTEs, by their names."""
     listed_steps = ",\n\n".join(
@@ -83,6 +101,23 @@ def named_keys(columns: Iterable[str], relation: str) -> str:
     """Return keys with their names as one text: `project_id=1`, for example."""
     parts = (f", concat('{column}=', {relation}.{column})" for column in columns)
     return f"concat_ws(', '{''.join(parts)})"
+
+
+def row_key(dataset: Mapping[str, Any], relation: str) -> str:
+    """Return a row's key as one text, for a person who looks for it."""
+    keys = (f", cast({relation}.{key} as string)" for key in dataset["unique_key"])
+    return f"concat_ws('/'{''.join(keys)})"
+
+
+def row_filter(relation: str, row: Mapping[str, Any] | None) -> str:
+    """Return the condition that finds a row by its key, each value compared as text."""
+    terms = []
+    for column, value in (row or {}).items():
+        place = f"{relation}.{column}"
+        terms.append(f"{place} is {'null' if value is None else 'not null'}")
+        if value is not None:
+            terms.append(f"cast({place} as string) = {sql_text(str(value))}")
+    return f"\nwhere {' and '.join(terms)}" if terms else ""
 
 
 def values_row(row: Iterable[str | None]) -> str:

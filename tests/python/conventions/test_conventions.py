@@ -629,7 +629,6 @@ TAKES_APART = {
 NO_CONFIG_AND_NO_SQL = {
     # What is printed for a person.
     "macros/operations/run_summary.sql": {"startswith"},
-    "macros/operations/who.sql": {"replace"},
     "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
     # Names that the catalogue or the adapter tells.
     "macros/readers/publish_readers_objects.sql": {"split", "removesuffix", "endswith"},
@@ -637,8 +636,6 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/staging/versions_to_compare.sql": {"split", "rpartition"},
     # A label in a comment, in which Spark would read `${name}` as a variable.
     "macros/render/_star_rows.sql": {"replace"},
-    # The answer to a query of the macro's own.
-    "macros/audit/check_privileges.sql": {"split"},
     # A type of the raw tables.
     "macros/staging/_reading.sql": {"startswith"},
 }

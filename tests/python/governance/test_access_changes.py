@@ -31,6 +31,7 @@ from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
 from why_sandbox import PATH_COLUMNS, Asked, Database, access_paths
 
 from secure_datasets.questions.changes import AccessChanges, access_queries, states
+from secure_datasets.questions.changes.definitions import named_in, said_on_the_way
 
 PAIRS = int(os.environ.get("CHANGE_WORLDS", 2))
 GIVING = (
@@ -518,8 +519,8 @@ def test_D2_what_decides_about_a_row_is_what_cases_and_rules_name():
     asked = Asked(yaml.safe_dump(together(), sort_keys=False), Database())
     config, found = asked.secure_datasets_config(), {}
     for name, entry in config["datasets"].items():
-        said = asked._said_on_the_way(name, config)
-        found[name] = AccessChanges.named_in(entry["columns"], said)
+        said = said_on_the_way(asked.rules(config), name)
+        found[name] = named_in(entry["columns"], said)
     assert found["tables"] == ["data_source_id"]
     assert found["event_history"] == ["context", "project_id", "data_source_id"]
     # By a condition, and by row security.

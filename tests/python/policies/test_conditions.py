@@ -399,7 +399,8 @@ def test_R16_the_restrictive_rule_has_no_permissive_condition(sandbox):
     macros = sandbox.macros(
         config(*(f"role: A, resource: runs, {policy}" for policy in policies))
     )
-    rule = macros.restrictive_rule("runs", macros.secure_datasets_config())
+    rules = macros.rules(macros.secure_datasets_config())
+    rule = rules.restrictive_rule("runs", "1")
     assert "amount > 1" in rule and "unit = 'X'" not in rule
 
 

@@ -23,6 +23,7 @@ from sqlglot import exp
 
 from secure_datasets.config.models import Models
 from secure_datasets.macro_methods import SecureDatasets
+from secure_datasets.render.by_itself import mask_for_accounts
 from secure_datasets.render.row_filters import ENGINES, PREFIX
 
 GOLDEN = ROOT / "tests/golden/policies"
@@ -300,7 +301,7 @@ def mask_for(column: str, user: str) -> str:
     """Return what an account gets for a column, for DuckDB."""
     macros = Macros(DOCUMENT, types=TYPES)
     config = macros.secure_datasets_config()
-    text = macros._mask_for_accounts("runs", config, column)
+    text = mask_for_accounts(macros.rules(config), "runs", column)
     datasets = SecureDatasets(Models(TYPES))
     return datasets.printed(text, "runs", config, user, "runs", None, "duckdb")
 
@@ -370,7 +371,7 @@ def asked(case: Case, schema: str) -> Iterator[str]:
         if dataset.is_query:
             continue
         name = dataset.name
-        ruling = config["datasets"][macros.ruling_dataset(name, config)]
+        ruling = macros.rules(config).ruling(name)
         base = f"{schema}.{ruling['base']}"
         row = f"json_build_array({', '.join(map('f.{}'.format, dataset.columns))})"
         macros.printed.clear()

@@ -561,16 +561,12 @@ def test_M14_a_mask_that_gives_the_value_itself_is_said(request, mask, condition
         sandbox.roles({ALICE: [], BEN: ["B"], CARL: []})
         macros = sandbox.macros(config(policy, dataset=DATASET))
         document = macros.secure_datasets_config()
-        found = sandbox.rows(macros.masks_that_show_values(document, 0))
+        found = sandbox.rows(macros.rules(document).masks_that_show_values(0))
         said = ("runs.unit", 'mask on unit of all but "B"', rows)
         assert found == ([said] if rows else [])
-        assert sandbox.rows(macros.masks_that_show_values(document, rows)) == []
+        assert sandbox.rows(macros.rules(document).masks_that_show_values(rows)) == []
         for user, count in ((ALICE, rows), (BEN, 0)):
-            rules = macros.rules_on("runs", document, "runs")
-            query = macros._count_under_rules(
-                "runs", document["datasets"]["runs"], document, rules, user
-            )
-            (counts,) = sandbox.rows(query)
+            (counts,) = sandbox.rows(macros.rule_counts("runs", document, user))
             assert counts[-1] == count
     finally:
         sandbox.table("all_runs", SCHEMA, kept)
@@ -622,7 +618,7 @@ def test_M13_a_line_is_read_and_guarded_as_a_condition_is(sandbox):
     where = "unit = '${v}'"
     mask = f'resource: runs.amount, mask: 7, shown_to: [{{role: A, where: "{where}"}}]'
     macros = sandbox.macros(config(mask, dataset=DATASET))
-    policies = macros.policies_on("runs", macros.secure_datasets_config())
+    policies = macros.rules(macros.secure_datasets_config()).policies("runs")
     assert policies["guarded"] == ["unit"]
     # Spark would put a variable in the place of the text.
     assert where not in macros.secure_dataset("runs")
@@ -699,5 +695,5 @@ def test_M14_a_mask_of_a_dataset_over_another_one_is_said_too():
     written = config(policy, dataset=layers)
     sandbox.secure(written, "runs")
     macros = sandbox.macros(written)
-    query = macros.masks_that_show_values(macros.secure_datasets_config(), 0)
+    query = macros.rules(macros.secure_datasets_config()).masks_that_show_values(0)
     assert sandbox.rows(query) == [("notes.unit", "mask on unit of everybody", 1)]

@@ -12,6 +12,8 @@ import pytest
 from policy_sandbox import Sandbox, view_name
 from rendering import Macros, Stopped
 
+from secure_datasets.render import by_itself
+
 ALICE, BEN, CARL, DORA, GONE = 1, 2, 3, 4, 9
 USERS = [ALICE, BEN, CARL, DORA, GONE]
 TYPES = {
@@ -199,7 +201,7 @@ def test_Z5_the_base_filtered_by_the_predicate_is_what_the_user_sees(
     macros = sandbox.macros(DOCUMENT)
     parsed = macros.secure_datasets_config()
     columns = parsed["datasets"][name]["columns"]
-    alias = relation or macros.base_alias(name, parsed)
+    alias = relation or by_itself.base_alias(name, parsed)
     texts = []
     for user in USERS:
         values = ", ".join(

@@ -48,7 +48,7 @@ def questions(
     for dataset in case.datasets:
         if dataset.is_query:
             continue
-        rows_of = config["datasets"][macros.ruling_dataset(dataset.name, config)]
+        rows_of = macros.rules(config).ruling(dataset.name)
         options = (config, READER, "f", dialect)
         values = [
             macros.mask_by_itself(dataset.name, config, column, *options[1:])

@@ -512,7 +512,7 @@ def test_S9_paths_are_computed_from_the_relationships(sandbox):
     parsed = macros.secure_datasets_config()
 
     def ways(start: str) -> dict[str, list[str]]:
-        found = macros.relationship_paths(start, parsed)
+        found = macros.secure_datasets().relationship_paths(start, parsed)
         return {
             end: [link["from"]["dataset"] for link in path]
             for end, path in found.items()
@@ -542,7 +542,8 @@ def test_S9_the_shortest_of_several_paths_is_taken(sandbox):
         config(QUERIES, UNITS, relationships=links + STAR["relationships"])
     )
     # The last link makes a ring, which ends.
-    paths = macros.relationship_paths("fct_executions", macros.secure_datasets_config())
+    document = macros.secure_datasets_config()
+    paths = macros.secure_datasets().relationship_paths("fct_executions", document)
     assert {end: len(path) for end, path in paths.items()} == {
         **{"fct_executions": 0, "dim_schemas": 1, "dim_data_sources": 1},
         **{"dim_projects": 1, "dim_days": 1},

@@ -293,7 +293,7 @@ def bare(sandbox, *policies, tags=TAGS, but=(), **more):
     """Return the tagged columns on which no mask is."""
     macros = sandbox.macros(config(*policies), tags=tags, **more)
     document = macros.secure_datasets_config()
-    query = macros.tagged_columns_without_masks(document, list(but))
+    query = macros.secure_datasets().bare_tags(macros.rules(document), list(but))
     return [row[:2] for row in sandbox.rows(query)]
 
 
@@ -323,7 +323,7 @@ def test_M16_a_mask_of_the_dataset_below_covers_a_tagged_column(sandbox):
     }.items():
         macros = sandbox.macros(config(policy, more=more), tags=tagged)
         document = macros.secure_datasets_config()
-        query = macros.tagged_columns_without_masks(document, [])
+        query = macros.secure_datasets().bare_tags(macros.rules(document), [])
         assert [row[:2] for row in sandbox.rows(query)] == found
 
 
@@ -363,7 +363,7 @@ def test_M16_a_mask_below_covers_and_a_measure_without_one_is_a_finding(sandbox)
         tags = TAGS | {"vw_secure_dataset_runs": {"result": ["x"]}}
         macros = sandbox.macros(policies, tags=tags)
         document = macros.secure_datasets_config()
-        query = macros.tagged_columns_without_masks(document, [])
+        query = macros.secure_datasets().bare_tags(macros.rules(document), [])
         assert [
             row[:2] for row in sandbox.rows(query) if row[0] != "runs.result"
         ] == found

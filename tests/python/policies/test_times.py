@@ -202,8 +202,7 @@ def test_R18_who_counts_what_a_mask_with_lines_hides_in_its_time(sandbox, time, 
     mask = f"resource: runs.amount, shown_to: [{{role: A}}], mask: 0, {time}"
     macros = sandbox.macros(config(mask), clock="2026-05-02 00:00:00")
     document = macros.secure_datasets_config()
-    rules, dataset = macros.rules_on("runs", document, "runs"), document["datasets"]
-    query = macros._count_under_rules("runs", dataset["runs"], document, rules, BEN)
+    query = macros.rule_counts("runs", document, BEN)
     assert sandbox.rows(query) == [(2, rows, 2, 0)]
 
 
@@ -217,10 +216,11 @@ def test_R18_a_policy_that_is_over_for_30_days_is_a_finding(sandbox):
         clock="2026-06-02 23:59:59",
     )
     document = macros.secure_datasets_config()
-    assert sandbox.rows(macros.policies_long_over(document, 30)) == []
+    over = macros.secure_datasets().long_over
+    assert sandbox.rows(over(macros.rules(document), 30)) == []
     macros.stand_in(readers_clock=lambda: "timestamp '2026-06-03 00:00:00Z'")
     reason = "it ended 2026-05-04 00:00:00 UTC, and does nothing: take it away"
-    found = sandbox.rows(macros.policies_long_over(document, 30))
+    found = sandbox.rows(over(macros.rules(document), 30))
     assert found == [("runs", "'A'", reason)]
 
 

@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 
 from dbt_secure_spark.session import with_settings
 from secure_datasets.config import plan
+from secure_datasets.render.readers import function_body, view_query
 
 pytestmark = pytest.mark.spark
 
@@ -246,7 +247,6 @@ def query_of(spark, sandbox):
         text = yaml.safe_dump(document, sort_keys=False)
         if name == "over":
             sandbox.secure(text, "runs")
-        macros = sandbox.macros(text)
         view = sandbox.secure(text, name)
         source = {
             "name": name,
@@ -256,8 +256,8 @@ def query_of(spark, sandbox):
         }
         if is_view:
             accounts = "policies_accounts"
-            return macros.readers_view_query(source, accounts, "policies_stg_users")
-        body = macros.readers_function_body(source, "policies_stg_users")
+            return view_query(source, accounts, "policies_stg_users")
+        body = function_body(source, "policies_stg_users")
         returns = ", ".join(f"{c} {t}" for c, t in source["columns"].items())
         spark.sql(
             f"create or replace temporary function {name}_of(reader string)"

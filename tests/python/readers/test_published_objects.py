@@ -13,6 +13,7 @@ from sqlglot import exp
 from dbt_secure_spark.catalogs import with_catalog
 from dbt_secure_spark.queries import shows_rows_of_nobody
 from secure_datasets.macro_methods import SecureDatasets
+from secure_datasets.render.readers import problems_of_vars
 
 ACCOUNTS = "security.reader_accounts"
 READ = {
@@ -152,11 +153,12 @@ def test_what_readers_objects_read_is_named_with_its_catalog():
 
 @pytest.mark.parametrize("catalog", ["lake", "spark_catalog"])
 def test_accounts_of_another_catalog_are_not_looked_for_in_this_one(catalog):
-    of_vars = {"readers_views": True}
-    macros = Publishing(**of_vars).macros
-    assert macros._check_reader_accounts(ACCOUNTS).strip() == ""
-    with pytest.raises(Stopped, match=r"<schema>\.<name>, of the project's own cata"):
-        macros._check_reader_accounts(f"{catalog}.{ACCOUNTS}")
+    given = {"readers_views": True, "readers_functions": False}
+    given |= {"reader_accounts": ACCOUNTS, "reader_applications": []}
+    assert [*problems_of_vars(given)] == []
+    given["reader_accounts"] = f"{catalog}.{ACCOUNTS}"
+    ((_, problem),) = problems_of_vars(given)
+    assert problem.endswith("<schema>.<name>, of the project's own catalog")
 
 
 def test_what_a_hook_has_set_is_set_again_before_views_and_functions_are_made():

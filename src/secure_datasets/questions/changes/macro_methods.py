@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +12,16 @@ from secure_datasets.questions.changes import (
     limit_queries,
     row_queries,
 )
+from secure_datasets.questions.changes.definitions import state_definitions
 from secure_datasets.questions.changes.report import in_short, markdown
+from secure_datasets.questions.changes.report_queries import ReportFacts
 
 if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter
 
 State = dict[str, Any]
+# The seeds that hold limits and approvals.
+LIMITS, APPROVALS = "access_change_limits", "access_change_approvals"
 # Columns that every raw table has; none of them identifies or describes a row.
 COMMON = (
     *("id", "is_active", "date_created", "date_modified"),
@@ -49,6 +52,29 @@ class AccessChanges:
     changed_base_rows = row_queries.changed_base_rows
     row_changes = row_queries.row_changes
     limits = limit_queries.limits
+    definitions = staticmethod(state_definitions)
+    report_facts = ReportFacts
+
+    @staticmethod
+    def asked_of(nodes: Mapping[str, Any], selected: Iterable[str]) -> dict[str, Any]:
+        """Return what `check_comparison` asks of the graph and a selection of it."""
+        kinds = ("model", "seed", "snapshot")
+        built = {k: n for k, n in nodes.items() if n["resource_type"] in kinds}
+        seeds = [n for n in built.values() if n["resource_type"] == "seed"]
+        seeds = [seed for seed in seeds if seed["name"] in (LIMITS, APPROVALS)]
+
+        def without_tag(some: Iterable[Any]) -> list[str]:
+            return [n["name"] for n in some if "access_changes" not in n["tags"]]
+
+        return {
+            "schemas": {node["name"]: node["schema"] for node in built.values()},
+            "others": without_tag(built[k] for k in built.keys() & {*selected}),
+            "seeds": [
+                (seed["name"], f"{seed['root_path']}/{seed['original_file_path']}")
+                for seed in seeds
+            ],
+            "unloaded": without_tag(seeds),
+        }
 
     def query_of(self, model: str, states: list[State], known: dict[str, Any]) -> str:
         """Return the query of a model; `known` holds ref, tables and so on by name."""
@@ -160,16 +186,6 @@ class AccessChanges:
         """Return the secure datasets that neither state has built."""
         there = {name for s in states for name in self._there(s, "datasets")}
         return sorted({name for s in states for name in s["datasets"]} - there)
-
-    @staticmethod
-    def named_in(columns: Iterable[str], texts: Iterable[str]) -> list[str]:
-        """Return the columns whose name is a word in any of the texts.
-
-        A word that only happens to be a column's name counts, too: the report may list
-        a change of that column as a cause although it is none, but it omits no cause.
-        """
-        words = {word.lower() for text in texts for word in re.findall(r"\w+", text)}
-        return [column for column in columns if column.lower() in words]
 
     def _there(self, state: State, kind: str) -> dict[str, Any]:
         return {

@@ -27,14 +27,17 @@ from dbt_secure_spark.versions import (
 from secure_datasets.config.errors import SentenceError
 from secure_datasets.config.plan import trimmed
 from secure_datasets.config.steering import without_steering
-from secure_datasets.questions.changes.macro_methods import AccessChanges
+from secure_datasets.questions.changes.macro_methods import (
+    APPROVALS,
+    LIMITS,
+    AccessChanges,
+)
 from secure_datasets.sql import spelling
 
 # The relations with the ways to access, with the resolved access, and with the roles.
 PATHS, RESOLVED = "explained_access_paths", "int_access_paths"
 ROLES = "vw_secure_user_roles"
 NEEDED = ("state_definitions", PATHS, ROLES)
-LIMITS, APPROVALS = "access_change_limits", "access_change_approvals"
 COLUMNS = {
     LIMITS: (
         *("limit_name", "tier", "object", "dataset", "role"),

@@ -16,6 +16,7 @@ from secure_datasets.questions.facts.rules import add_rules, add_ways
 from secure_datasets.questions.facts.staged import name_rows, traced, traced_rows
 from secure_datasets.questions.notes import Facts, Note
 from secure_datasets.questions.support import object_support, row_support
+from secure_datasets.render.gates import gate_cases, gates_query
 
 OF_TIERS = (
     *("explained_access_paths", "int_access_paths", "int_securable_objects"),
@@ -47,9 +48,9 @@ def relations_of(built: Built, kind: str, name: str) -> list[str]:
         names += [entry["base"]] if "base" in entry else []
         if parent := parent_dataset(entry):
             names += relations_of(built, "dataset", parent)
-        cases = built.macros["gate_cases"](ruling, config)
+        cases = gate_cases(built.rules, ruling)
         tiers = [case["tier"] for case in cases if case["tier"]]
-        for rule in built.macros["rules_on"](name, config, ruling):
+        for rule in built.rules.rules_on(name, ruling):
             names += OF_GATES.get(rule["gate"], ())
     names += [config["tiers"][tier]["access_view"] for tier in tiers]
     return [*dict.fromkeys([*names, *(OF_TIERS if tiers else ())])]
@@ -70,18 +71,18 @@ def about_row(built: Built, name: str, row: Facts, person: Facts) -> Facts:
 
 def _facts_of_row(built: Built, name: str, row: Facts, person: Facts) -> Facts:
     """Return what decides about a row: the gates' results, and what explains them."""
-    macros, config = built.macros, built.config
+    rules, config = built.rules, built.config
     ruling = ruling_dataset(name, config)
     entry = config["datasets"][ruling]
     parent, base = parent_dataset(entry), entry.get("base")
-    found = built.rows(macros["gates_query"](name, config, _as_users(person), row))
+    found = built.rows(gates_query(rules, name, _as_users(person), row))
     facts: Facts = {
         "dataset": name,
         "columns": config["datasets"][name]["columns"],
         "base": base or f"the answer of '{ruling}'",
         "found": found,
-        "cases": macros["gate_cases"](ruling, config),
-        "rules": macros["rules_on"](name, config, ruling),
+        "cases": gate_cases(rules, ruling),
+        "rules": rules.rules_on(name, ruling),
         "is_query": "query" in entry,
         "exists": bool(found),
         "below": None,
@@ -153,9 +154,8 @@ def about_object(built: Built, name: str, keys: Facts, person: Facts) -> Facts:
     """Return the answer about a user and an object of a tier, by its keys."""
     values = {key: int(value) for key, value in keys.items()}
     columns = ", ".join(f"cast({v} as bigint) as {key}" for key, v in keys.items())
-    tier, own_names = built.config["tiers"][name], {key: key for key in keys}
-    exists = built.macros["right_exists"]
-    right = exists(tier, own_names, "asked", person["user_id"])
+    own_names = {key: key for key in keys}
+    right = built.rules.right_exists(name, own_names, "asked", person["user_id"])
     held = built.rows(
         f"select 1 as is_held from (select {columns}) as asked where {right}"
     )

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from secure_datasets.questions.notes import Facts
+from secure_datasets.render.by_exists import ByExists
 from secure_datasets.sql.writing import template
 
 Ref = Callable[[str], Any]
@@ -43,6 +44,11 @@ class Built:
     def tables(self) -> dict[str, Facts]:
         """The raw tables."""
         return self.macros["repository_tables"]()
+
+    @property
+    def rules(self) -> ByExists:
+        """The rules of the datasets."""
+        return ByExists(self.macros, self.ref, self.config)
 
     def rows(self, query: str) -> list[Facts]:
         """Return the rows of a query, in the types of JSON."""

@@ -142,12 +142,32 @@ def _grants(built: Built, ids: str, tables: Places) -> Iterator[Facts]:
         )
 
 
+def people_in_charge(built: Built) -> str:
+    """Return the query of the people in charge of objects.
+
+    Live owners of data sources and reports, and administrators of projects.
+    """
+    return f"""select
+    objects.object_type,
+    objects.object_id,
+    objects.owner_user_id as user_id
+from {built.relation("int_securable_objects")} as objects
+left semi join {built.staged("users")} as owners
+    on objects.owner_user_id = owners.user_id and owners.is_live
+where objects.object_type != 'Project'
+-- By several grants, perhaps.
+union
+select object_type, object_id, user_id
+from {built.relation("int_access_paths")}
+where object_type = 'Project' and permission_name = 'Project Admin'"""
+
+
 def _charges_on(built: Built, objects: list[str]) -> list[Facts]:
     """Return the people in charge of the objects that some conditions find."""
     return built.rows(
         "select charges.object_type, charges.object_id, users.user_id,"
         " users.login_name, users.first_name, users.last_name, users.email from"
-        f" ({built.macros['charges_query']()}) as charges inner join"
+        f" ({people_in_charge(built)}) as charges inner join"
         f" {built.staged('users')} as users on charges.user_id = users.user_id where"
         f" {' or '.join(objects)}"
     )
@@ -156,7 +176,7 @@ def _charges_on(built: Built, objects: list[str]) -> list[Facts]:
 def _roles_of_policies(built: Built) -> Iterator[Facts]:
     """Yield each role that a policy names: the dataset, and the column of a mask."""
     for name, entry in built.config["datasets"].items():
-        policies = built.macros["policies_on"](name, built.config)
+        policies = built.rules.policies(name)
         rules = [
             (None, rule) for rule in policies["conditions"] + policies["restrictive"]
         ]

@@ -8,9 +8,8 @@ from typing import Any
 from secure_datasets.config.plan import relationship_paths, star_query
 from secure_datasets.questions.facts.built import Built
 from secure_datasets.questions.notes import Facts
-from secure_datasets.render.by_exists import ByExists
 from secure_datasets.sql.expressions import sql_text
-from secure_datasets.sql.writing import indented, union
+from secure_datasets.sql.writing import indented, row_filter, union
 
 # A row by its unique key, column to text.
 Row = Mapping[str, Any]
@@ -21,7 +20,7 @@ def mapped_keys(built: Built, security: Facts, user: Any) -> str:
 
     With the id, and the number of rows.
     """
-    held = ByExists(built.macros, built.ref, built.config).held_keys(security, user)
+    held = built.rules.held_keys(security, user)
     return f"""select
     _mapping.{security["ids_column"]} as holder,
     {held.key} as filter_key,
@@ -58,7 +57,7 @@ def key_lines(built: Built, rules: list[Facts], name: str, row: Row) -> str:
         else:
             path = restriction["path"]
             columns += _columns_of_path(path, number, rows.root)
-            joins += built.macros["path_joins"](path, "left", joined, alias=rows.root)
+            joins += built.rules.path_joins(path, "left", joined, alias=rows.root)
     selected = ",\n    ".join(columns)
     return f"""select distinct
     {selected}
@@ -106,11 +105,11 @@ def way_in_words(restriction: Facts, base: str) -> str:
 
 def line_of_everyone(built: Built, ruling: str, row: Row) -> str:
     """Return a query whether the answer of a query has a line, from all rows."""
-    answer = built.macros["answers_of_users"](ruling, built.config, False)
+    answer = built.rules.answers_of_users(ruling, False)
     return f"""select 1 as is_there
 from (
     {indented(answer)}
-) as answer{built.macros["_row_filter"]("answer", row)}"""
+) as answer{row_filter("answer", row)}"""
 
 
 class _Rows:
@@ -128,7 +127,7 @@ class _Rows:
         if not self.is_query:
             return ""
         paths = relationship_paths(self.star["root"], self.built.config)
-        join = self.built.macros["path_joins"]
+        join = self.built.rules.path_joins
         return "".join(
             join(paths[relation], "left", joined)
             for relation, _ in self.star["columns"]
@@ -170,7 +169,7 @@ def _columns_of_path(path: list[Facts], number: int, root: str) -> list[str]:
 
 def _fact(built: Built, way: Facts) -> str:
     """Return a fact with what its paths join."""
-    joins = built.macros["path_joins"](way["joined"], "inner", [])
+    joins = built.rules.path_joins(way["joined"], "inner", [])
     return f"{built.ref(way['fact'])} as {way['fact']}{joins}"
 
 
@@ -197,7 +196,7 @@ inner join (
 ) as {near}
     on {same}"""
     else:
-        join = built.macros["path_joins"]
+        join = built.rules.path_joins
         joins += join(path[:-1], "left", joined, alias=rows.root)
     return f"""select distinct {near}.{end["join_columns"][0]} as filter_key
 from {rows.relation}{joins}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from secure_datasets.config.plan import parent_dataset
+from secure_datasets.config.tiers import datasets_with_tier, is_restricted
 from secure_datasets.questions import missing
 from secure_datasets.questions.facts.built import Built
 from secure_datasets.questions.facts.grants import Sides, grants_state
 from secure_datasets.questions.notes import Facts
+from secure_datasets.render.gates import gate_cases
 
 
 def add_nearest(
@@ -28,7 +30,7 @@ def add_nearest(
     restricted = [
         name
         for name, chain in chains.items()
-        if any(built.macros["is_restricted"](link, built.config) for link in chain)
+        if any(is_restricted(link, built.config) for link in chain)
     ]
     counts, uncounted = _rows_gained(built, state, sets) if sets else ([], [])
     # A layered dataset gains the rows of the dataset at the end of its chain.
@@ -46,7 +48,7 @@ def add_nearest(
 
 def _chains_to_tiers(built: Built) -> dict[str, list[str]]:
     """Return the datasets whose chain ends at one with a tier, each with its chain."""
-    with_tier = built.macros["datasets_with_tier"](built.config)
+    with_tier = datasets_with_tier(built.config)
     chains = {name: _chain(built, name) for name in built.config["datasets"]}
     return {name: chain for name, chain in chains.items() if chain[-1] in with_tier}
 
@@ -63,11 +65,11 @@ def _rows_gained(
     """Return the further rows of each dataset by each set, and the missing bases."""
     counts: list[dict[str, int]] = [{} for _ in sets]
     uncounted: dict[str, None] = {}
-    for name, entry in built.macros["datasets_with_tier"](built.config).items():
+    for name, entry in datasets_with_tier(built.config).items():
         # The rows of a tier with an incomplete entry can't be counted.
         cases = [
             case
-            for case in built.macros["gate_cases"](name, built.config)
+            for case in gate_cases(built.rules, name)
             if case["tier"] in state.tiers
         ]
         # A past state may contain access alone, without the bases.

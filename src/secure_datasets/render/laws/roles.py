@@ -14,7 +14,7 @@ from secure_datasets.config.plan import (
     roles_named_by,
 )
 from secure_datasets.sql.expressions import sql_text
-from secure_datasets.sql.writing import indented, template
+from secure_datasets.sql.writing import indented, template, union_of
 
 Macros = Mapping[str, Callable[..., Any]]
 Ref = Callable[[str], Any]
@@ -63,7 +63,7 @@ def masks_in_doubt(
     """
     pairs = roles_of_policies(config, ref, of_masks_by_role=True)
     if not pairs:
-        return macros["union_of"]([])
+        return union_of([])
     delivered, lower = macros["delivered_value"], macros["ascii_lower"]
     listed = _as_rows([(role_of(role), "") for role in may_be_missing])
     # An inactive row was no grant. Only one of several rows in conflict is kept, and
@@ -96,7 +96,7 @@ def roles_of_several_groups(macros: Macros, ref: Ref, config: Config) -> str:
     """
     pairs = roles_of_policies(config, ref)
     if not config.get("policies"):
-        return macros["union_of"]([])
+        return union_of([])
     everybody = template(__package__, "groups_called_everybody", ref)
     if not pairs:
         return everybody
@@ -130,7 +130,7 @@ def roles_without_a_group(
         if (role in listed) == are_listed
     ]
     if not pairs:
-        return macros["union_of"]([])
+        return union_of([])
     return template(
         __package__,
         "roles_without_a_group",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from secure_datasets.questions.facts.built import Built, in_list
+from secure_datasets.questions.facts.grants import people_in_charge
 from secure_datasets.review.models import parts
 from secure_datasets.sql.writing import indented
 
@@ -69,7 +70,7 @@ def in_charge(built: Built, ids: Ids) -> list[str]:
 )""",
         f"""charges as (
 
-    {indented(macros["charges_query"]())}
+    {indented(people_in_charge(built))}
 
 )""",
         IN_CHARGE,
