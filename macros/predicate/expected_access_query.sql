@@ -16,6 +16,5 @@
         'there': secure_datasets.answers_of_users(end, config, false) if end_entry.query is defined else 'select * from ' ~ ref(end_entry.base),
     }}) -%}
 {%- endfor -%}
-{%- set is_login = secure_datasets.ascii_lower('expectations.subject') ~ ' = ' ~ secure_datasets.ascii_lower('users.login_name') -%}
-{{ expected.query(config, today, ref, secure_datasets.repository_tables(), is_login, rendered) }}
+{{ expected.query(config, today, ref, secure_datasets.repository_tables(), rendered) }}
 {%- endmacro %}

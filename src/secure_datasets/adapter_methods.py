@@ -15,6 +15,7 @@ from secure_datasets.questions.macro_methods import access_questions
 from secure_datasets.questions.timeline import access_timelines
 from secure_datasets.render.by_exists import rules_by_exists
 from secure_datasets.render.laws import law_of_roles
+from secure_datasets.render.staging import staging
 from secure_datasets.review.adapter import access_reviews, finding_rules
 from secure_datasets.review.models import query_of_review
 
@@ -59,6 +60,7 @@ METHODS = {
     "expected_access": expected_access,
     "uncounted_deliveries": uncounted_deliveries,
     "law_of_roles": law_of_roles,
+    "staging": staging,
     "rules_by_exists": rules_by_exists,
     # What changes between two states
     "access_changes": access_changes,

@@ -26,6 +26,7 @@ from secure_datasets.questions.changes import AccessChanges
 from secure_datasets.questions.facts.uncounted import uncounted_deliveries
 from secure_datasets.render.by_exists import rules_by_exists
 from secure_datasets.render.laws import law_of_roles
+from secure_datasets.render.staging import staging
 from secure_datasets.review.adapter import finding_rules
 from secure_datasets.review.models import query_of_review
 
@@ -34,7 +35,8 @@ FILES = (
     *(
         path
         for folder in (
-            *("sql", "plan", "predicate", "render", "readers", "changes", "review"),
+            *("sql", "staging", "plan", "predicate", "render"),
+            *("readers", "changes", "review"),
         )
         for path in sorted((ROOT / "macros" / folder).glob("*.sql"))
     ),
@@ -61,15 +63,6 @@ FILES = (
     ROOT / "macros/config/absent_tables.sql",
     ROOT / "macros/config/rights_in_time.sql",
     ROOT / "macros/config/refuse_rights_in_time.sql",
-    ROOT / "macros/staging/_reading.sql",
-    ROOT / "macros/staging/_feeds.sql",
-    ROOT / "macros/staging/stage_raw_table.sql",
-    ROOT / "macros/staging/version_before.sql",
-    ROOT / "macros/staging/undelivered_rows.sql",
-    ROOT / "macros/staging/read_deliveries.sql",
-    ROOT / "macros/staging/delivered_values.sql",
-    ROOT / "macros/staging/changed_raw_tables.sql",
-    ROOT / "macros/staging/versions_to_compare.sql",
     ROOT / "src/dbt/include/secure_spark/macros/end_run.sql",
 )
 VARS = {
@@ -222,6 +215,7 @@ class Macros:
             query_of_review=partial(query_of_review, None),
             uncounted_deliveries=partial(uncounted_deliveries, None),
             law_of_roles=partial(law_of_roles, None),
+            staging=partial(staging, None),
             rules_by_exists=partial(rules_by_exists, None),
             # Queries of a metastore have their own tests.
             limits_about_nothing=lambda *given: [],

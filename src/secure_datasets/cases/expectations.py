@@ -12,6 +12,7 @@ from typing import Any
 from dbt.adapters.base import BaseAdapter
 
 from secure_datasets.config import plan
+from secure_datasets.render.staging.reading import ascii_lower
 from secure_datasets.sql.expressions import sql_text
 from secure_datasets.sql.writing import listed, named_keys, same, union
 
@@ -61,14 +62,12 @@ class ExpectedAccess:
         today: str,
         ref: Ref,
         tables: Mapping[str, Any],
-        is_login: str,
         rendered: Mapping[str, Mapping[str, Any]],
     ) -> str:
         """Return the query: one row for each false or void expectation and user.
 
         today     SQL for the day of judgement
         tables    the raw tables
-        is_login  SQL: whether a subject is the login name of a row of `users`
         rendered  the SQL from macros, by dataset; see the class
         """
         # For each key, the raw table that it refers to.
@@ -99,9 +98,7 @@ class ExpectedAccess:
             )
         ctes = {
             "expectations": _expectations(ref("expected_access")),
-            "subjects": _subjects(
-                ref("stg_users"), ref("vw_secure_user_roles"), is_login
-            ),
+            "subjects": _subjects(ref("stg_users"), ref("vw_secure_user_roles")),
             "shown": union(shown),
             "masked": union(masked),
             "there": union(there),
@@ -139,15 +136,16 @@ def _expectations(seed: Any) -> str:
 from {seed}"""
 
 
-def _subjects(users: Any, roles: Any, is_login: str) -> str:
+def _subjects(users: Any, roles: Any) -> str:
     """Return the query for the users of each subject."""
     subject = listed(SUBJECT, "expectations")
+    login, asked = map(ascii_lower, ("users.login_name", "expectations.subject"))
     return f"""select distinct
 {subject},
     users.user_id
 from expectations
 inner join {users} as users
-    on expectations.subject = cast(users.user_id as string) or {is_login}
+    on expectations.subject = cast(users.user_id as string) or {asked} = {login}
 where expectations.subject_type = 'user'
 union
 select

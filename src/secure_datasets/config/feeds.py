@@ -24,7 +24,7 @@ from secure_datasets.sql.expressions import Expression, ExpressionProblem, Scope
 
 DEFAULT = "default"
 KINDS = ("appended", "log", "snapshots", "current", "periods")
-TIMESTAMP, POSITION = "timestamp", "position"
+TIMESTAMP, POSITION, FLAG = "timestamp", "position", "flag"
 EPOCHS = ("epoch_seconds", "epoch_millis", "epoch_micros")
 LOADED = "sf_date_created"
 PERIOD_KEYS = ("valid_from", "valid_to", "open_holds")
@@ -731,15 +731,22 @@ def readings_of(
     return found
 
 
-def _is_rewritten(feed: Mapping[str, Any], column: str, wanted: str, kind: str) -> bool:
-    """Whether a feed rewrites a column as text."""
+def rewritten_by(feed: Mapping[str, Any], column: str, wanted: str) -> str | None:
+    """Return how a feed rewrites a column as text: a format of times, or `flag`."""
     reads = feed["reads"]
     if feed["has_clock"] and column == LOADED:
-        return True
+        return feed["moment_in"]
     if wanted == "timestamp":
-        return bool(reads["timestamps"]) and kind not in TIMES
-    is_told = bool(reads["true"] or reads["false"])
-    return wanted == "boolean" and is_told and kind != "boolean"
+        return reads["timestamps"]
+    return FLAG if wanted == "boolean" and (reads["true"] or reads["false"]) else None
+
+
+def _is_rewritten(feed: Mapping[str, Any], column: str, wanted: str, kind: str) -> bool:
+    """Whether a feed rewrites a column of a raw type as text."""
+    if not rewritten_by(feed, column, wanted):
+        return False
+    is_clock = feed["has_clock"] and column == LOADED
+    return is_clock or kind not in (TIMES if wanted == "timestamp" else ("boolean",))
 
 
 def _wrong_type(

@@ -26,6 +26,7 @@ from secure_datasets.questions.facts.uncounted import uncounted_deliveries
 from secure_datasets.questions.timeline.questions import AccessTimelines
 from secure_datasets.render.by_exists import rules_by_exists
 from secure_datasets.render.laws import law_of_roles
+from secure_datasets.render.staging import staging
 from secure_datasets.review.models import query_of_review
 from secure_datasets.review.reviews import Reviews
 
@@ -291,6 +292,7 @@ class _Adapter:
     query_of_review = query_of_review
     uncounted_deliveries = uncounted_deliveries
     law_of_roles = law_of_roles
+    staging = staging
     rules_by_exists = rules_by_exists
 
     def __init__(

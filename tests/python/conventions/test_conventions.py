@@ -639,8 +639,6 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/render/_star_rows.sql": {"replace"},
     # The answer to a query of the macro's own.
     "macros/audit/check_privileges.sql": {"split"},
-    # A type of the raw tables.
-    "macros/staging/_reading.sql": {"startswith"},
 }
 
 

@@ -1,0 +1,52 @@
+"""Raw rows as they are staged: queries that macros ask for.
+
+A file of SQL has places for values.
+
+``reading``     a delivered value, by the type of its column
+``order``       which delivery of an id is the newest
+``deliveries``  the steps that read all deliveries
+``staged``      the newest deliveries, judged
+``feeds``       a declared feed as deliveries
+``unread``      what a declared feed delivers and staging does not read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from secure_datasets.render.staging.deliveries import (
+    Raw,
+    no_rows,
+    raw_rows,
+    read_deliveries,
+    read_id,
+)
+from secure_datasets.render.staging.feeds import overlapping_periods, relation_of_feed
+from secure_datasets.render.staging.order import newest_first, was_delivered
+from secure_datasets.render.staging.staged import limits_of, staged
+from secure_datasets.render.staging.unread import unread_deliveries
+
+# They get the raw table first, as a macro hands it over.
+OF_RAW: dict[str, Callable[..., Any]] = {
+    "staged": staged,
+    "read_deliveries": read_deliveries,
+    "relation_of_feed": relation_of_feed,
+    "overlapping_periods": overlapping_periods,
+    "unread_deliveries": unread_deliveries,
+}
+PARTS: dict[str, Callable[..., Any]] = {
+    "limits_of": limits_of,
+    "raw_rows": raw_rows,
+    "no_rows": no_rows,
+    "read_id": read_id,
+    "was_delivered": was_delivered,
+    "newest_first": newest_first,
+}
+
+
+def staging(adapter: Any, what: str, given: Any, *more: Any) -> Any:
+    """Return a query or expression of staging: a method for macros."""
+    if what in OF_RAW:
+        return OF_RAW[what](Raw(**given), *more)
+    return PARTS[what](given, *more)
