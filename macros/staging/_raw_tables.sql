@@ -110,12 +110,7 @@
 {% macro check_has_past(name) %}
     {%- set feed = secure_datasets.feed_of(name) -%}
     {%- if feed and not feed.has_history -%}
-        {%- set reason = " is of the kind 'current': it holds what the application has now and nothing of any time before"
-            if feed.kind == 'current'
-            else " has neither a clock nor a load time: nothing says what was there when" -%}
-        {{ exceptions.raise_compiler_error(
-            'the feed of ' ~ name ~ reason ~ ', so no past state can be told. See docs/feeds.md of the package for the kinds that have a history.'
-        ) }}
+        {{ exceptions.raise_compiler_error(adapter.staging('without_history', feed)) }}
     {%- endif -%}
 {% endmacro %}
 

@@ -19,6 +19,6 @@
 {%- endif -%}
 {%- set raw = secure_datasets._raw_table(name, history_of, none, feed) -%}
 {#- The rows depend on no clock: the view over them does. -#}
-{%- if adapter.staging('limits_of', raw.table) and not history_of -%}{% do config(in_time='is_live') %}{%- endif -%}
+{%- if raw.table.holds_for_a_time and not history_of -%}{% do config(in_time='is_live') %}{%- endif -%}
 {{ adapter.staging('staged', raw, var('as_of', none), history_of is not none, ref('role_permissions') if raw.table.object_type) }}
 {% endmacro %}

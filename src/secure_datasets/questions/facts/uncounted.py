@@ -169,9 +169,7 @@ class Deliveries:
         """Return what compares a delivery with the staged row, the newest greatest."""
         if feed.get("has_moment"):
             return self._as_array(["loaded_order"])
-        deletes = ["is_deleted"] * bool(feed.get("deletes"))
-        keys = ["modified_order", "loaded_order", *deletes, "not is_active"]
-        return self._as_array(keys)
+        return self._as_array(recency_keys(feed))
 
     def _as_array(self, keys: Iterable[str]) -> str:
         """Return ascending keys of an order as one array."""

@@ -23,8 +23,12 @@ from secure_datasets.render.staging.deliveries import (
     read_id,
 )
 from secure_datasets.render.staging.feeds import overlapping_periods, relation_of_feed
-from secure_datasets.render.staging.order import newest_first, was_delivered
-from secure_datasets.render.staging.staged import limits_of, staged
+from secure_datasets.render.staging.order import (
+    newest_first,
+    was_delivered,
+    without_history,
+)
+from secure_datasets.render.staging.staged import staged
 from secure_datasets.render.staging.unread import unread_deliveries
 
 # They get the raw table first, as a macro hands it over.
@@ -36,12 +40,12 @@ OF_RAW: dict[str, Callable[..., Any]] = {
     "unread_deliveries": unread_deliveries,
 }
 PARTS: dict[str, Callable[..., Any]] = {
-    "limits_of": limits_of,
     "raw_rows": raw_rows,
     "no_rows": no_rows,
     "read_id": read_id,
     "was_delivered": was_delivered,
     "newest_first": newest_first,
+    "without_history": without_history,
 }
 
 

@@ -20,6 +20,12 @@ from secure_datasets.render.staging.reading import (
     is_filled,
     value_read,
 )
+from secure_datasets.sql.writing import template
+
+
+def sql_file(name: str, **values: Any) -> str:
+    """Return the text of a file of SQL beside this module, with values at its places."""
+    return template(__package__ or "", name, str, **values)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,8 @@ past states and timelines order and date all feeds in one way.
 
 from __future__ import annotations
 
-from typing import Any
-
 from secure_datasets.config.feeds import FLAG, LOADED, rewritten_by
-from secure_datasets.render.staging.deliveries import Raw, read_id
+from secure_datasets.render.staging.deliveries import Raw, read_id, sql_file
 from secure_datasets.render.staging.order import Facts, columns_beside, numbered
 from secure_datasets.render.staging.reading import (
     flag_text,
@@ -27,7 +25,7 @@ from secure_datasets.render.staging.reading import (
     whole_text,
 )
 from secure_datasets.sql.expressions import sql_name
-from secure_datasets.sql.writing import indented, template
+from secure_datasets.sql.writing import indented
 
 LISTED = ",\n        "
 
@@ -35,8 +33,8 @@ LISTED = ",\n        "
 def relation_of_feed(raw: Raw) -> str:
     """Return the deliveries of a declared feed, as a relation in brackets."""
     feed, (steps, last) = raw.feed, _steps(raw)
-    columns = [*raw.table["columns"], *columns_beside(feed)]
-    query = f"{steps}\n\nselect\n    {_listed(columns)}\nfrom {last}"
+    columns = ",\n    ".join([*raw.table["columns"], *columns_beside(feed)])
+    query = f"{steps}\n\nselect\n    {columns}\nfrom {last}"
     if feed["before_when"]:
         query += "\nwhere not (feed_is_before and feed_has_after)"
     if feed["kind"] in ("snapshots", "periods"):
@@ -82,15 +80,6 @@ MEASURED = """measured as (
     from timed
 
 )"""
-
-
-def _text(name: str, **values: Any) -> str:
-    """Return the text of a file of SQL beside this module."""
-    return template(__package__ or "", name, str, **values)
-
-
-def _listed(columns: list[str]) -> str:
-    return ",\n    ".join(columns)
 
 
 def written(raw: Raw) -> str:
@@ -196,7 +185,7 @@ def _updates(table: Facts, feed: Facts) -> str:
     """
     moment = (["feed_from"] if feed["has_clock"] else []) + numbered(feed)
     columns = [c for c in table["columns"] if c not in ("id", "sf_date_created")]
-    return _text(
+    return sql_file(
         "updates",
         of_moment=", ".join(["feed_id", *moment]),
         of_state=", ".join(["feed_id", *moment, *columns]),
@@ -213,7 +202,7 @@ def _snapshots(feed: Facts) -> str:
     if not feed["has_clock"]:
         times = {"gone_at": "feed_position_1", "gone_on": "sf_date_created"}
     is_whole = "\n        having bool_or(feed_is_complete)"
-    return _text(
+    return sql_file(
         "snapshots",
         load="feed_from" if feed["has_clock"] else "feed_position_1",
         next_times=",\n".join(
@@ -238,14 +227,14 @@ def _periods(raw: Raw) -> list[str]:
     right after that end. It holds only if no open one says that the row is deleted.
     """
     if not raw.feed["open_holds"]:
-        return [MEASURED, _text("periods", step="measured")]
+        return [MEASURED, sql_file("periods", step="measured")]
     columns = [*raw.table["columns"], *columns_beside(raw.feed)]
-    restored = _text(
+    restored = sql_file(
         "restored",
         columns=",\n".join(column for column in columns if column != LOADED),
         begins=utc_text("timestamp_micros(last_end + 1)"),
     )
-    return [MEASURED, restored, _text("periods", step="restored")]
+    return [MEASURED, restored, sql_file("periods", step="restored")]
 
 
 def _deletions(table: Facts, feed: Facts) -> str:
@@ -257,8 +246,9 @@ def _deletions(table: Facts, feed: Facts) -> str:
     values["sf_date_created"] = "gone_at" if feed["has_clock"] else "gone_on"
     if not feed["has_clock"]:
         values["feed_position_1"] = "gone_at"
-    columns = [c if c == v else f"{v} as {c}" for c, v in values.items()]
+    columns = (c if c == v else f"{v} as {c}" for c, v in values.items())
+    listed = ",\n    ".join(columns)
     return f"""-- A deletion has its id and its moment, and nothing else.
 select
-    {_listed(columns)}
+    {listed}
 from gone"""

@@ -79,3 +79,17 @@ def was_delivered(feed: Facts, loaded: str, as_of: Any) -> str:
     if feed and not feed.get("has_history"):
         return "true"
     return f"({loaded} is null or {loaded} <= timestamp '{moment(as_of)}Z')"
+
+
+def without_history(feed: Facts) -> str:
+    """Return the sentence that a feed tells no past."""
+    reason = "has neither a clock nor a load time: nothing says what was there when"
+    if feed["kind"] == "current":
+        reason = (
+            "is of the kind 'current': it holds what the application has now and"
+            " nothing of any time before"
+        )
+    return (
+        f"the feed of {feed['table']} {reason}, so no past state can be told. See"
+        " docs/feeds.md of the package for the kinds that have a history."
+    )

@@ -9,6 +9,7 @@ from secure_datasets.render.staging.deliveries import (
     Raw,
     delivery_as_json,
     read_deliveries,
+    sql_file,
 )
 from secure_datasets.render.staging.order import (
     TIMES,
@@ -23,20 +24,11 @@ from secure_datasets.render.staging.reading import (
     delivered_text,
     trimmed_text,
 )
-from secure_datasets.sql.writing import indented, template
+from secure_datasets.sql.writing import indented
 
 # A period without a beginning or an end.
 ALWAYS = ("timestamp '0001-01-01 00:00:00Z'", "timestamp '9999-12-31 23:59:59.999999Z'")
 LISTED = ",\n        "
-
-
-def limits_of(table: Facts) -> list[str]:
-    """Return the columns that limit the rows of a raw table in time."""
-    return (
-        [limit for limit in LIMITS if limit in table["columns"]]
-        if table["holds_for_a_time"]
-        else []
-    )
 
 
 def staged(
@@ -61,7 +53,7 @@ def staged(
         steps.append(_rows_of_snapshots(raw.feed))
     elif is_history:
         keys = f"struct({', '.join(recency_keys(raw.feed))})"
-        steps.append(_text("contenders", keys=keys))
+        steps.append(sql_file("contenders", keys=keys))
     steps.append(_ranked(raw.feed, rivals, "contenders" if is_history else "dated"))
     steps.append(_typed(raw, rivals))
     steps.append(f"""judged as (
@@ -74,11 +66,6 @@ def staged(
 )""")
     listed = ",\n\n".join(steps)
     return f"with {listed}\n\n{_told(raw, is_history)}"
-
-
-def _text(name: str, **values: Any) -> str:
-    """Return the text of a file of SQL beside this module."""
-    return template(__package__ or "", name, str, **values)
 
 
 def _known_roles(table: Facts, roles: Any) -> str:
@@ -101,7 +88,7 @@ def _rows_of_snapshots(feed: Facts) -> str:
     orders = ["modified_order", "loaded_order", *numbered(feed, "position_order")]
     moments = [kept["since"] for kept in feed["snapshots"]]
     followers = [*moments[1:], "cast(null as bigint)"]
-    return _text(
+    return sql_file(
         "snapshots_of_current",
         next_snapshot="".join(
             f"\n            when {moment} then {follower}"
@@ -115,7 +102,7 @@ def _rows_of_snapshots(feed: Facts) -> str:
 def _ranked(feed: Facts, rivals: list[str], step: str) -> str:
     """Return the step with the deliveries, numbered from the newest among rivals."""
     deleted = ["is_deleted"] if feed.get("deletes") else []
-    return _text(
+    return sql_file(
         "ranked",
         columns=",\n".join([", ".join(rivals), "delivery", *deleted, *TIMES]),
         step=step,
@@ -168,38 +155,35 @@ def _staged_value(raw: Raw, column: str) -> str:
 
 def rejection_reason(raw: Raw) -> str:
     """Return the first reason to reject a newest delivery; null if it is valid."""
-    table, reasons = raw.table, {"id is null": "'unreadable id'"}
+    table, reasons = raw.table, [("id is null", "'unreadable id'")]
     if raw.feed.get("deletes"):
-        reasons["is_deleted"] = "null"
-    reasons["is_conflict"] = "'conflict'"
+        reasons.append(("is_deleted", "null"))
+    reasons.append(("is_conflict", "'conflict'"))
     for column, kind in table["columns"].items():
-        if (
-            column != "id"
-            and kind != "string"
-            and raw.readings.get(column) not in EXACT
-        ):
+        is_text = column == "id" or kind == "string"
+        if not is_text and raw.readings.get(column) not in EXACT:
             is_unread = f"{column} is null and {raw.is_filled(column)}"
-            reasons[is_unread] = f"'unreadable {column}'"
+            reasons.append((is_unread, f"'unreadable {column}'"))
     for column in table["required"]:
-        reasons[f"{column} is null"] = f"'missing {column}'"
+        reasons.append((f"{column} is null", f"'missing {column}'"))
     if table["holder"]:
         user, group = table["holder"]
-        reasons[f"({user} is null) = ({group} is null)"] = "'holder'"
+        reasons.append((f"({user} is null) = ({group} is null)", "'holder'"))
     if table["object_type"]:
-        reasons["not is_known_role"] = "'role'"
+        reasons.append(("not is_known_role", "'role'"))
     if table["context"]:
-        reasons["context is null"] = "'context'"
-        for context, key in table["context"].items():
-            if key:
-                is_without = f"context = '{context}' and {key} is null"
-                reasons[is_without] = "'context key'"
-    cases = "".join(f"\n    when {when} then {then}" for when, then in reasons.items())
+        reasons.append(("context is null", "'context'"))
+    for context, key in (table["context"] or {}).items():
+        if key:
+            is_without = f"context = '{context}' and {key} is null"
+            reasons.append((is_without, "'context key'"))
+    cases = "".join(f"\n    when {when} then {then}" for when, then in reasons)
     return f"case{cases}\nend"
 
 
 def _told(raw: Raw, is_history: bool) -> str:
     """Return the staged rows: a rejected or deleted row has no values."""
-    table, limits = raw.table, limits_of(raw.table)
+    table, limits = raw.table, zip(LIMITS, ALWAYS, ("from", "until"), strict=True)
     is_told, deleted, deleted_on = "rejection_reason is null", "false", None
     if raw.feed.get("deletes"):
         deleted = f"{is_told} and is_deleted"
@@ -225,10 +209,9 @@ def _told(raw: Raw, is_history: bool) -> str:
         f"{deleted_on or 'cast(null as timestamp)'} as deleted_on",
         "sf_date_created",
     ]
-    for limit, always, name in zip(LIMITS, ALWAYS, ("from", "until"), strict=True):
-        if limits:
-            held = f"coalesce({limit}, {always})" if limit in limits else always
-            columns.append(f"{held} as holds_{name}")
+    for limit, always, name in limits if table["holds_for_a_time"] else ():
+        held = f"coalesce({limit}, {always})" if limit in table["columns"] else always
+        columns.append(f"{held} as holds_{name}")
     if is_history:
         columns.append("since")
     listed = ",\n    ".join(columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from secure_datasets.render.staging.deliveries import Raw, read_id
+from secure_datasets.render.staging.deliveries import Raw, read_id, sql_file
 from secure_datasets.render.staging.feeds import written
 from secure_datasets.render.staging.order import Facts
 from secure_datasets.render.staging.reading import (
@@ -16,7 +16,7 @@ from secure_datasets.render.staging.reading import (
     without_space,
 )
 from secure_datasets.sql.expressions import sql_name, sql_text
-from secure_datasets.sql.writing import template, union
+from secure_datasets.sql.writing import union
 
 
 def unread_deliveries(raw: Raw, hours: int, is_past: bool) -> list[str]:
@@ -45,10 +45,8 @@ def unreadable_moments(raw: Raw) -> str:
     values = [_moment(raw, column, column in times) for column in columns]
     # Without its moment a load counts as the first, and deletes nothing.
     of_loads = f"column_name = {sql_text(columns[0])} or "
-    return template(
-        __package__ or "",
+    return sql_file(
         "unreadable_moments",
-        str,
         written=union(values),
         table=raw.table["name"],
         form=f"translate({ascii_lower('delivered')}, '012345678abcdefghijklmnopqrstuvwxyz', '{'9' * 9}{'a' * 26}')",
@@ -80,10 +78,7 @@ from {raw.rows}"""
 
 
 def can_be_overtaken(feed: Facts) -> bool:
-    """Whether a feed can overtake what it does not read.
-
-    That are unfinished loads, and deletions without a moment.
-    """
+    """Whether a feed has unfinished loads, or deletions without a moment."""
     return bool(feed) and (
         feed["complete_when"] is not None
         or (feed["kind"] == "appended" and feed["deletes"] and not feed["has_moment"])
