@@ -73,13 +73,14 @@
     unreadable moments, and deliveries that something before them outlives.
 #}
 {% macro unread_deliveries(name) %}
-    {%- if not secure_datasets.feed_of(name) -%}
+    {%- set feed = secure_datasets.feed_of(name) -%}
+    {%- if not feed -%}
         {{ return([]) }}
     {%- endif -%}
-    {{ return(adapter.staging(
-        'unread_deliveries', secure_datasets._raw_table(name, source('repository', name)),
-        var('access_stale_error_hours'), var('as_of', none) is not none
-    )) }}
+    {#- A past state reads none of the later deliveries. -#}
+    {%- set is_overtaken = var('as_of', none) is none and adapter.staging('can_be_overtaken', feed) -%}
+    {%- set raw = secure_datasets._raw_table(name, source('repository', name), none if is_overtaken else {}, feed) -%}
+    {{ return(adapter.staging('unread_deliveries', raw, is_overtaken, var('access_stale_error_hours'))) }}
 {% endmacro %}
 
 

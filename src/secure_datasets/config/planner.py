@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from secure_datasets.config import plan, steering, tiers
+from secure_datasets.config.readings import readings_of
 from secure_datasets.config.references import documented_columns, without_past
 from secure_datasets.rules import times
 from secure_datasets.sql import expressions, writing
@@ -24,6 +25,7 @@ class Planner:
     path_columns = staticmethod(tiers.path_columns)
     documented_columns = staticmethod(documented_columns)
     without_past = staticmethod(without_past)
+    readings = staticmethod(readings_of)
     is_in_time = staticmethod(times.is_in_time)
     printable = staticmethod(steering.printable)
     table_lines = staticmethod(steering.table_lines)

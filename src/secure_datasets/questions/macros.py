@@ -267,15 +267,6 @@ class _Planner(Planner):
         """Return the config, which the run has checked."""
         return document
 
-    def readings(self, columns: Row, feed: Row | None, table: Row) -> dict[str, str]:
-        """Return how the columns of a raw table are read by their types."""
-        if set(columns.values()) <= {"string"}:
-            # A text column needs no reading of its own.
-            return {}
-        from secure_datasets.config.feeds import readings_of
-
-        return readings_of(columns, feed, table)
-
     def column_type(self, model: str, column: str) -> str | None:
         """Return a column's type by its model's documentation; none without one."""
         for node in self.nodes:

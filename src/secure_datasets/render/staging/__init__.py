@@ -29,7 +29,7 @@ from secure_datasets.render.staging.order import (
     without_history,
 )
 from secure_datasets.render.staging.staged import staged
-from secure_datasets.render.staging.unread import unread_deliveries
+from secure_datasets.render.staging.unread import can_be_overtaken, unread_deliveries
 
 # They get the raw table first, as a macro hands it over.
 OF_RAW: dict[str, Callable[..., Any]] = {
@@ -46,6 +46,7 @@ PARTS: dict[str, Callable[..., Any]] = {
     "was_delivered": was_delivered,
     "newest_first": newest_first,
     "without_history": without_history,
+    "can_be_overtaken": can_be_overtaken,
 }
 
 

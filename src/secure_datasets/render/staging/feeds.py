@@ -11,7 +11,7 @@ past states and timelines order and date all feeds in one way.
 
 from __future__ import annotations
 
-from secure_datasets.config.feeds import FLAG, LOADED, rewritten_by
+from secure_datasets.config.readings import FLAG, LOADED, rewritten_by
 from secure_datasets.render.staging.deliveries import Raw, read_id, sql_file
 from secure_datasets.render.staging.order import Facts, columns_beside, numbered
 from secure_datasets.render.staging.reading import (

@@ -1,7 +1,7 @@
 """The rules for reading a delivered value, as SQL over the value's expression.
 
 A column of a raw table is a text, or has a reading: the name of the conversion by its
-own type, from `config.feeds.readings_of`. A text without white space at its ends has
+own type, from `config.readings.readings_of`. A text without white space at its ends has
 the reading `trimmed`.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from secure_datasets.config.feeds import LIMITS
+from secure_datasets.config.readings import LIMITS
 from secure_datasets.render.staging.deliveries import (
     Raw,
     delivery_as_json,

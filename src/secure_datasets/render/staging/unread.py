@@ -19,16 +19,14 @@ from secure_datasets.sql.expressions import sql_name, sql_text
 from secure_datasets.sql.writing import union
 
 
-def unread_deliveries(raw: Raw, hours: int, is_past: bool) -> list[str]:
+def unread_deliveries(raw: Raw, is_overtaken: bool, hours: int) -> list[str]:
     """Return the queries of what a feed delivers and staging does not read.
 
-    hours    after which an unfinished load is overdue
-    is_past  whether a past state is built, which reads none of the later deliveries
+    is_overtaken  whether to look for what came later, where a feed can overtake it
+    hours         after which an unfinished load is overdue
     """
-    found = [unreadable_moments(raw)] if raw.feed.get("has_moment") else []
-    if can_be_overtaken(raw.feed) and not is_past:
-        found.append(overtaken_deliveries(raw, hours))
-    return found
+    found = [unreadable_moments(raw)] if raw.feed["has_moment"] else []
+    return [*found, overtaken_deliveries(raw, hours)] if is_overtaken else found
 
 
 def unreadable_moments(raw: Raw) -> str:
@@ -79,10 +77,8 @@ from {raw.rows}"""
 
 def can_be_overtaken(feed: Facts) -> bool:
     """Whether a feed has unfinished loads, or deletions without a moment."""
-    return bool(feed) and (
-        feed["complete_when"] is not None
-        or (feed["kind"] == "appended" and feed["deletes"] and not feed["has_moment"])
-    )
+    deletes = feed["kind"] == "appended" and feed["deletes"]
+    return feed["complete_when"] is not None or (deletes and not feed["has_moment"])
 
 
 def overtaken_deliveries(raw: Raw, hours: int) -> str:
