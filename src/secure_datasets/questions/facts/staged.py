@@ -26,7 +26,7 @@ def undelivered(
 
     None of them is live. Without a version to compare there are none.
     """
-    query = built.macros["undelivered_rows"](name, built.macros["relation_named"])
+    query = built.undelivered_rows(name, built.relation)
     if not query:
         return []
     asked = f"select {columns} from ({query}) as undelivered where {is_asked}"

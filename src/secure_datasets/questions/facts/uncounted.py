@@ -52,7 +52,7 @@ def uncounted_deliveries(
     names = [table] if table else [*linking]
     queries = [Deliveries(built, names, linking, given["as_of"]).uncounted()]
     for name in names:
-        if before := macros["undelivered_rows"](name, ref):
+        if before := built.undelivered_rows(name):
             rows = selected(
                 built.tables[name], linking, "'undelivered'", "undelivered_since"
             )
