@@ -17,6 +17,7 @@ import yaml
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
 from secure_datasets.config.readings import (
+    EPOCHS,
     FRACTIONS,
     LIMITS,
     LOADED,
@@ -33,7 +34,6 @@ from secure_datasets.sql.expressions import Expression, ExpressionProblem, Scope
 DEFAULT = "default"
 KINDS = ("appended", "log", "snapshots", "current", "periods")
 TIMESTAMP, POSITION = "timestamp", "position"
-EPOCHS = ("epoch_seconds", "epoch_millis", "epoch_micros")
 PERIOD_KEYS = ("valid_from", "valid_to", "open_holds")
 EXPRESSIONS = ("deleted_when", "before_when", "complete_when")
 # For each known loader, the keys of its feeds.

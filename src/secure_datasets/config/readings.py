@@ -10,6 +10,8 @@ LOADED = "sf_date_created"
 # The columns with the limits of a right's time.
 LIMITS = ("valid_from", "valid_until")
 FLAG = "flag"
+# The epochs that times may be written as, each with its numbers per second.
+EPOCHS = {"epoch_seconds": 1, "epoch_millis": 1_000, "epoch_micros": 1_000_000}
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
 TEXTS = ("string", "char", "varchar", "void")
 FRACTIONS = ("float", "double")

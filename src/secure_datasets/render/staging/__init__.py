@@ -33,20 +33,18 @@ from secure_datasets.render.staging.unread import can_be_overtaken, unread_deliv
 
 # They get the raw table first, as a macro hands it over.
 OF_RAW: dict[str, Callable[..., Any]] = {
-    "staged": staged,
-    "read_deliveries": read_deliveries,
-    "relation_of_feed": relation_of_feed,
-    "overlapping_periods": overlapping_periods,
-    "unread_deliveries": unread_deliveries,
+    each.__name__: each
+    for each in (
+        *(staged, read_deliveries, relation_of_feed),
+        *(overlapping_periods, unread_deliveries),
+    )
 }
 PARTS: dict[str, Callable[..., Any]] = {
-    "raw_rows": raw_rows,
-    "no_rows": no_rows,
-    "read_id": read_id,
-    "was_delivered": was_delivered,
-    "newest_first": newest_first,
-    "without_history": without_history,
-    "can_be_overtaken": can_be_overtaken,
+    each.__name__: each
+    for each in (
+        *(raw_rows, no_rows, read_id, was_delivered, newest_first),
+        *(without_history, can_be_overtaken),
+    )
 }
 
 

@@ -176,12 +176,12 @@ def _updates(table: Facts, feed: Facts) -> str:
     A before-row deletes its id, unless the row was there after this moment. An
     unreadable moment pairs no rows.
 
-    Of one moment and id, equal deliveries count once, since logs deliver again. With
+    Equal deliveries of one moment and id count once, since logs deliver again. With
     fewer other rows than before-rows, the last update changed the id. With as many or
     more, a row that no before-row has again is the last state. If there is none, the
-    row is there if it was there before: what came and changed its id within the moment
-    was not. If nothing is known of before, it was there, unless another id of the
-    moment has more rows than before-rows, and may be the changed one.
+    row is there if it was there before: a row that came and changed its id within the
+    moment was not. If nothing is known of before, it was there, unless a second id of
+    the moment has more rows than before-rows, and may be the changed one.
     """
     moment = (["feed_from"] if feed["has_clock"] else []) + numbered(feed)
     columns = [c for c in table["columns"] if c not in ("id", "sf_date_created")]

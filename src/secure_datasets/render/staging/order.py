@@ -82,7 +82,7 @@ def was_delivered(feed: Facts, loaded: str, as_of: Any) -> str:
 
 
 def without_history(feed: Facts) -> str:
-    """Return the sentence that a feed tells no past."""
+    """Return why a feed has no past, as a sentence."""
     reason = "has neither a clock nor a load time: nothing says what was there when"
     if feed["kind"] == "current":
         reason = (

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from secure_datasets.config.plan import WHITE_SPACE
+from secure_datasets.config.readings import EPOCHS
 from secure_datasets.sql.expressions import sql_text
 
 # The characters that are trimmed, as an SQL literal.
 SPACE = "'" + "".join(f"\\u{ord(each):04X}" for each in WHITE_SPACE) + "'"
 CAPITALS, SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+# The calendar begins and ends, in seconds since 1970.
+BEGIN, END = -62135596800, 253402300800
 # The readings that convert every value of the raw type exactly.
 EXACT = ("same", "wider")
 # The calendar has no year 0. A day ends at 23:59:59: some engines read 24:00:00 as the
@@ -23,15 +26,7 @@ TIMESTAMP = (
     "'^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
     "([.][0-9]{1,9})?$'"
 )
-# The function that reads an epoch, and its first and last number in the calendar.
-EPOCHS = {
-    f"epoch_{unit}": (f"timestamp_{unit}", f"-62135596800{zeros}", f"253402300799{end}")
-    for unit, zeros, end in (
-        ("seconds", "", ""),
-        ("millis", "000", "999"),
-        ("micros", "000000", "999999"),
-    )
-}
+# The pattern of a timestamp with a zone.
 WITH_ZONE = (
     "'^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}"
     "([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'"
@@ -137,7 +132,7 @@ def typed_value(value: str, kind: str, reading: str) -> str:
         "whole": f"case when {value} % 1 = 0 then try_cast({value} as bigint) end",
         "whole double": f"case when abs({value}) < 9007199254740992 and {value} % 1 = 0 then try_cast({value} as bigint) end",
         "flag": f"case {value} when 1 then true when 0 then false end",
-        "moment": f"case when unix_micros({value}) between -62135596800000000 and 253402300799999999 then {value} end",
+        "moment": f"case when unix_micros({value}) between {BEGIN * 1_000_000} and {END * 1_000_000 - 1} then {value} end",
         "day": f"case when year({value}) between 1 and 9999 then timestamp_seconds(unix_date({value}) * cast(86400 as bigint)) end",
         "local": f"""case
             when year({value}) between 1 and 9999
@@ -214,7 +209,7 @@ def is_after_the_calendar(column: str, written: str) -> str:
     written  as in `time_text`
     """
     if written in EPOCHS:
-        return f"coalesce({position(column)} > {EPOCHS[written][2]}, false)"
+        return f"coalesce({position(column)} > {END * EPOCHS[written] - 1}, false)"
     trimmed = trimmed_text(f"try_cast({column} as string)")
     return f"""coalesce(
             case
@@ -233,10 +228,10 @@ def time_text(column: str, written: str) -> str:
     """
     text = delivered_text(column, "timestamp")
     if written in EPOCHS:
-        function, first, last = EPOCHS[written]
+        unit, function = EPOCHS[written], written.replace("epoch", "timestamp")
         number = read_value(whole_text(column), "bigint")
         return f"""case
-            when {number} between {first} and {last}
+            when {number} between {BEGIN * unit} and {END * unit - 1}
                 then {utc_text(f"{function}({number})")}
             else {text}
         end"""

@@ -84,24 +84,18 @@ def can_be_overtaken(feed: Facts) -> bool:
 def overtaken_deliveries(raw: Raw, hours: int) -> str:
     """Return what a feed does not read though it came later.
 
-    The columns are those of `unreadable_moments`. Loads: the unfinished ones, if a
-    later one came some hours after the first of them and none since is finished.
-    Numbered loads without a load time: the unfinished ones, if there are two. Rows: the
-    ids that came again after a deletion without a date, which outlives them where the
-    feed has no moment.
+    It has the columns of `unreadable_moments`. Loads: the unfinished ones, if a later
+    one came some hours after the first of them and none since is finished. Numbered
+    loads without a load time: the unfinished ones, if there are two. Rows: the ids that
+    came again after a deletion without a date, which outlives them where the feed has
+    no moment.
     """
     feed, readings = raw.feed, raw.readings
-    columns = {
-        "feed_id": read_id("id", readings),
-        **{
-            name: value_read(column, "timestamp", readings.get(column))
-            for name, column in (
-                ("loaded", "sf_date_created"),
-                ("modified", "date_modified"),
-            )
-        },
-    }
-    listed = [f"{value} as {name}" for name, value in columns.items()]
+    times = {"loaded": "sf_date_created", "modified": "date_modified"}
+    listed = [f"{read_id('id', readings)} as feed_id"] + [
+        f"{value_read(column, 'timestamp', readings.get(column))} as {name}"
+        for name, column in times.items()
+    ]
     if feed["complete_when"] and not feed["has_clock"]:
         listed.append("feed_position_1")
     listed.append("feed_is_complete" if feed["complete_when"] else "feed_is_deleted")
