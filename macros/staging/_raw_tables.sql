@@ -111,7 +111,7 @@
 {% macro check_has_past(name) %}
     {%- set feed = secure_datasets.feed_of(name) -%}
     {%- if feed and not feed.has_history -%}
-        {{ exceptions.raise_compiler_error(adapter.staging('without_history', feed)) }}
+        {{ exceptions.raise_compiler_error(adapter.staging('without_history', feed, name)) }}
     {%- endif -%}
 {% endmacro %}
 

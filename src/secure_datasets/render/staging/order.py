@@ -75,13 +75,17 @@ def was_delivered(feed: Facts, loaded: str, as_of: Any) -> str:
 
     A delivery whose load time is missing or unreadable exists from the beginning. A
     feed without history is read as of the moment.
+
+    as_of  the moment, or the relation that has it in its column `at`
     """
     if feed and not feed.get("has_history"):
         return "true"
-    return f"({loaded} is null or {loaded} <= timestamp '{moment(as_of)}Z')"
+    at = moment(as_of)
+    until = f"timestamp '{at}Z'" if at else f"(select at from {as_of})"
+    return f"({loaded} is null or {loaded} <= {until})"
 
 
-def without_history(feed: Facts) -> str:
+def without_history(feed: Facts, name: str) -> str:
     """Return why a feed has no past, as a sentence."""
     reason = "has neither a clock nor a load time: nothing says what was there when"
     if feed["kind"] == "current":
@@ -90,6 +94,6 @@ def without_history(feed: Facts) -> str:
             " nothing of any time before"
         )
     return (
-        f"the feed of {feed['table']} {reason}, so no past state can be told. See"
+        f"the feed of {name} {reason}, so no past state can be told. See"
         " docs/feeds.md of the package for the kinds that have a history."
     )
