@@ -537,6 +537,17 @@ def test_a_period_without_a_beginning_that_can_be_read_is_the_earliest(since, re
     assert one(PERIODS, [period(since, day(3))], WITH_PERIOD)["is_deleted"]
 
 
+@pytest.mark.parametrize("since", [None, "soon"])
+@pytest.mark.parametrize("ends", [(3, 3), (3, 4)])
+def test_periods_without_beginnings_end_by_no_deletion_that_outlives_the_next(
+    since, ends
+):
+    rows = [period(since, day(end)) for end in ends]
+    assert one(PERIODS, rows, WITH_PERIOD)["is_deleted"]
+    rows.append(period(day(2), None, user_id="9"))
+    assert one(PERIODS, rows, WITH_PERIOD)["user_id"] == 9
+
+
 @pytest.mark.parametrize("later", [LATER, f"{LATER[:10]}T00:00:00Z"])
 def test_what_a_period_plans_is_not_there_yet(later):
     """One that begins after the run, and the end of one that goes on until then."""

@@ -24,7 +24,8 @@ followed as (
 
     select
         *,
-        lead(unix_micros(feed_from)) over (
+        -- A successor whose beginning can't be read is none.
+        lead(unix_micros(feed_from)) ignore nulls over (
             partition by feed_id
             order by feed_from asc nulls first, feed_is_open desc, feed_until asc nulls last
         ) as next_from
