@@ -6,9 +6,5 @@
     states     the result of states_compared()
 #}
 {% macro limits_query(relations, states) -%}
-{%- set trimmed = {} -%}
-{%- for column in ['limit_name', 'tier', 'object', 'dataset', 'role', 'changes'] -%}
-    {%- do trimmed.update({column: secure_datasets.trimmed_text(column)}) -%}
-{%- endfor -%}
-{{ adapter.access_changes().limits(relations, states, [var('before') | lower, var('after') | lower], secure_datasets.judged_on(), trimmed) }}
+{{ adapter.access_changes().limits(relations, states, [var('before') | lower, var('after') | lower], secure_datasets.judged_on()) }}
 {%- endmacro %}

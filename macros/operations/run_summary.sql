@@ -54,7 +54,7 @@
     {%- set staged = results | selectattr('status', 'equalto', 'success') | map(attribute='node.name') | list -%}
     {%- set queries = [] -%}
     {%- for name in secure_datasets.repository_tables() if 'stg_' ~ name in staged -%}
-        {%- set was_there = secure_datasets.was_delivered(secure_datasets.feed_of(name), 'sf_date_created', var('as_of')) -%}
+        {%- set was_there = adapter.staging('was_delivered', secure_datasets.feed_of(name) or {}, 'sf_date_created', var('as_of')) -%}
         {%- set query -%}
             select
                 {{ loop.index }} as place,

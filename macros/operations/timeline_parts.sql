@@ -21,9 +21,7 @@
         {%- if feed and feed.snapshots -%}
             {% do known_since.update({name: feed.snapshots[0].since}) %}
         {%- endif -%}
-        {%- set reading = secure_datasets.raw_readings(name).get('id') -%}
-        {%- set given = 'raw.id' if reading else secure_datasets.delivered_text('raw.id', 'bigint') -%}
-        {%- set read_id = secure_datasets.value_read(given, 'bigint', reading) -%}
+        {%- set read_id = adapter.staging('read_id', 'raw.id', secure_datasets.raw_readings(name)) -%}
         {% do queries.update({name: {
             'deliveries': secure_datasets.delivered_values(name, timelines.columns_named(raw_tables[name]), feed),
             'raw': 'select raw.*, ' ~ read_id ~ ' as timeline_id from ' ~ secure_datasets.raw_relation(name, feed=feed) ~ ' as raw',

@@ -44,17 +44,17 @@
 
 
 {#
-    A query of the users that are rejected for a conflict, if one of the conflicting deliveries has this
-    login name or e-mail address: staging keeps only one of these deliveries.
+    A query of the users that are rejected for a conflict, if one of the conflicting deliveries is asked
+    for: staging keeps only one of these deliveries.
 
-    text  the name or address, as SQL
+    is_asked  the condition, over the deliveries' login names and e-mail addresses
 #}
-{% macro _users_in_conflict(text) -%}
+{% macro _users_in_conflict(is_asked) -%}
 with {{ secure_datasets.read_deliveries('users', ['login_name', 'email'], until=var('as_of', none)) }},
 
 ranked as (
 
-    select *, rank() over (partition by id {{ secure_datasets.newest_first(secure_datasets.feed_of('users')) }}) as place
+    select *, rank() over (partition by id {{ adapter.staging('newest_first', secure_datasets.feed_of('users') or {}) }}) as place
     from dated
 
 )
@@ -63,5 +63,5 @@ select distinct ranked.id as user_id
 from ranked
 inner join {{ secure_datasets.relation_named('stg_users') }} as staged
     on ranked.id = staged.user_id and staged.rejection_reason = 'conflict'
-where ranked.place = 1 and ({{ secure_datasets.ascii_lower('ranked.login_name') }} = {{ secure_datasets.ascii_lower(text) }} or {{ secure_datasets.ascii_lower('ranked.email') }} = {{ secure_datasets.ascii_lower(text) }})
+where ranked.place = 1 and ({{ is_asked }})
 {%- endmacro %}

@@ -16,6 +16,7 @@ from secure_datasets.questions.timeline import access_timelines
 from secure_datasets.render.by_exists import rules_by_exists
 from secure_datasets.render.laws import law_of_roles
 from secure_datasets.render.privileges import privileges
+from secure_datasets.render.staging import staging
 from secure_datasets.review.adapter import access_reviews, finding_rules
 from secure_datasets.review.models import query_of_review
 
@@ -61,6 +62,7 @@ METHODS = {
     "uncounted_deliveries": uncounted_deliveries,
     "law_of_roles": law_of_roles,
     "privileges": privileges,
+    "staging": staging,
     "rules_by_exists": rules_by_exists,
     # What changes between two states
     "access_changes": access_changes,

@@ -30,7 +30,7 @@ def python_part() -> str:
     """Return the digest of the Python that writes and reads published states."""
     packages = Path(__file__).parents[1]
     read = (packages / name for name in ("secure_datasets", "dbt_secure_spark"))
-    return _digest(packages, read, (".py",))
+    return _digest(packages, read, (".py", ".sql"))
 
 
 def _digest(root: Path, folders: Iterable[Path], kinds: tuple[str, ...]) -> str:

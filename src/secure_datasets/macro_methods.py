@@ -280,15 +280,6 @@ class SecureDatasets(Planner):
         """Return the raw tables of the contract: `config.raw_tables.raw_tables`."""
         return raw_tables(document, declared)
 
-    def readings(
-        self,
-        columns: dict[str, str] | None,
-        feed: dict[str, Any] | None,
-        table: dict[str, Any],
-    ) -> dict[str, str]:
-        """Return how the columns of a raw table are read by their types."""
-        return feeds.readings_of(columns or {}, feed, table)
-
     def check_replica(
         self,
         found: dict[str, dict[str, str] | None],

@@ -13,7 +13,7 @@ select
     overlapping.valid_from,
     overlapping.valid_to
 from (
-    {{ secure_datasets.feed_query(name, secure_datasets.feed_of(name), source('repository', name), overlaps=true) | indent(4) }}
+    {{ secure_datasets.overlapping_periods(name) | indent(4) }}
 ) as overlapping
 {{ 'union all' if not loop.last }}
 {%- else %}

@@ -14,7 +14,7 @@ from own_config import PRODUCTS, document_of
 from rendering import VARS, Macros
 from staging_sandbox import connected, in_duckdb, without_zone
 
-from secure_datasets.config.feeds import readings_of
+from secure_datasets.config.readings import readings_of
 
 ROLES = "secure_datasets.role_permissions"
 RAW = "replica"

@@ -29,6 +29,7 @@ from secure_datasets.render import gates
 from secure_datasets.render.by_exists import ByExists, rules_by_exists
 from secure_datasets.render.laws import QUERIES, law_of_roles
 from secure_datasets.render.privileges import privileges
+from secure_datasets.render.staging import staging
 from secure_datasets.review.adapter import finding_rules
 from secure_datasets.review.models import query_of_review
 
@@ -37,7 +38,8 @@ FILES = (
     *(
         path
         for folder in (
-            *("sql", "plan", "predicate", "render", "readers", "changes", "review"),
+            *("sql", "staging", "plan", "predicate", "render"),
+            *("readers", "changes", "review"),
         )
         for path in sorted((ROOT / "macros" / folder).glob("*.sql"))
     ),
@@ -62,15 +64,6 @@ FILES = (
     ROOT / "macros/config/absent_tables.sql",
     ROOT / "macros/config/rights_in_time.sql",
     ROOT / "macros/config/refuse_rights_in_time.sql",
-    ROOT / "macros/staging/_reading.sql",
-    ROOT / "macros/staging/_feeds.sql",
-    ROOT / "macros/staging/stage_raw_table.sql",
-    ROOT / "macros/staging/version_before.sql",
-    ROOT / "macros/staging/undelivered_rows.sql",
-    ROOT / "macros/staging/read_deliveries.sql",
-    ROOT / "macros/staging/delivered_values.sql",
-    ROOT / "macros/staging/changed_raw_tables.sql",
-    ROOT / "macros/staging/versions_to_compare.sql",
     ROOT / "src/dbt/include/secure_spark/macros/end_run.sql",
 )
 VARS = {
@@ -234,6 +227,7 @@ class Macros:
             uncounted_deliveries=partial(uncounted_deliveries, None),
             law_of_roles=partial(law_of_roles, None),
             privileges=partial(privileges, None),
+            staging=partial(staging, None),
             rules_by_exists=partial(rules_by_exists, None),
             # Queries of a metastore have their own tests.
             limits_about_nothing=lambda *given: [],

@@ -15,8 +15,9 @@ from weakref import finalize
 
 import duckdb
 import sqlglot
-from rendering import ROOT
 from sqlglot import exp
+
+from secure_datasets.render.staging.reading import SPACE
 
 WITH_NULLS = re.compile(r",\s*map\('ignoreNullFields', 'false'\)")
 NUMBERS = count()
@@ -36,21 +37,10 @@ FUNCTIONS = (
 )
 
 
-def white_space() -> str:
-    """Return the literal of the characters that are trimmed, as compiled."""
-    text = (ROOT / "macros/staging/_reading.sql").read_text(encoding="utf-8")
-    (line,) = (line for line in text.splitlines() if line.startswith(r"'\u0009"))
-    return line
-
-
-WHITE_SPACE = white_space()
-
-
 @lru_cache(maxsize=2000)
 def in_duckdb(sql: str) -> str:
     """Return compiled SQL of a staged table as DuckDB's."""
-    for text, stands_for in ((WHITE_SPACE, "getvariable('white_space')"),):
-        sql = sql.replace(text, stands_for)
+    sql = sql.replace(SPACE, "getvariable('white_space')")
     sql = WITH_NULLS.sub("", sql)
     tree = sqlglot.parse_one(sql, read="spark")
     return tree.transform(as_here, copy=False).sql("duckdb", copy=False)
@@ -106,7 +96,7 @@ def own_database() -> duckdb.DuckDBPyConnection:
 def connected() -> duckdb.DuckDBPyConnection:
     """Return a connection that has the functions of Spark's that staging calls."""
     connection = own_database()
-    characters = WHITE_SPACE.strip("'").encode("ascii").decode("unicode_escape")
+    characters = SPACE.strip("'").encode("ascii").decode("unicode_escape")
     connection.execute("set variable white_space = ?", [characters])
     for function in FUNCTIONS:
         connection.execute(f"create macro {function}")

@@ -35,12 +35,13 @@ from oracle.contract import (
 from oracle.paths import PATH_COLUMNS, access_paths
 from own_config import PRODUCTS, document_of
 from rendering import ROOT, Macros
-from staging_sandbox import FUNCTIONS, WHITE_SPACE, in_duckdb, own_database
+from staging_sandbox import FUNCTIONS, in_duckdb, own_database
 
 from secure_datasets.engines.duckdb import as_json
 from secure_datasets.questions.facts.built import Built
 from secure_datasets.questions.facts.grants import Sides, grants_state
 from secure_datasets.questions.missing import State
+from secure_datasets.render.staging.reading import SPACE
 
 Row = dict[str, Any]
 
@@ -121,10 +122,10 @@ class Database:
 
     def _sql(self, query: str) -> str:
         """Return a query in DuckDB's SQL."""
-        if WHITE_SPACE not in query:
+        if SPACE not in query:
             return translated(query)
         # It reads the deliveries, as staging does.
-        characters = WHITE_SPACE.strip("'").encode("ascii").decode("unicode_escape")
+        characters = SPACE.strip("'").encode("ascii").decode("unicode_escape")
         self.connection.execute("set variable white_space = ?", [characters])
         for function in FUNCTIONS:
             self.connection.execute(f"create or replace macro {function}")

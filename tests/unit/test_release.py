@@ -71,6 +71,17 @@ def test_a_digest_is_that_of_macros_and_models_whatever_ends_their_lines(tmp_pat
     assert digest.digest_of(other) != one
 
 
+def test_a_digest_of_the_python_part_is_also_that_of_its_sql(tmp_path, monkeypatch):
+    room = tmp_path / "secure_datasets"
+    room.mkdir()
+    monkeypatch.setattr(digest, "__file__", str(room / "digest.py"))
+    found = set()
+    for text in ("select 1", "select 2"):
+        (room / "steps.sql").write_text(text)
+        found.add(digest.python_part.__wrapped__())
+    assert len(found) == 2
+
+
 @pytest.mark.parametrize(
     ("of_version", "carried", "says"),
     [

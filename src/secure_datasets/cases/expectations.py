@@ -10,6 +10,7 @@ from typing import Any
 
 from secure_datasets.config import plan
 from secure_datasets.render.by_exists import ByExists, Macros
+from secure_datasets.render.staging.reading import ascii_lower
 from secure_datasets.sql.expressions import sql_text
 from secure_datasets.sql.writing import listed, named_keys, same, union
 
@@ -47,8 +48,7 @@ def expected_access(
     tables  the raw tables
     today   SQL for the day of judgement
     """
-    rules, lower = ByExists(macros, ref, config), macros["ascii_lower"]
-    is_login = f"{lower('expectations.subject')} = {lower('users.login_name')}"
+    rules = ByExists(macros, ref, config)
     # For each key, the raw table that it refers to.
     raw_of = {
         key: referred
@@ -75,7 +75,7 @@ def expected_access(
         there.append(_objects(name, ids) if is_of_raw else _expected(about, view, keys))
     ctes = {
         "expectations": _expectations(ref("expected_access")),
-        "subjects": _subjects(ref("stg_users"), ref("vw_secure_user_roles"), is_login),
+        "subjects": _subjects(ref("stg_users"), ref("vw_secure_user_roles")),
         "shown": union(shown),
         "masked": union(masked),
         "there": union(there),
@@ -132,15 +132,16 @@ def _expectations(seed: Any) -> str:
 from {seed}"""
 
 
-def _subjects(users: Any, roles: Any, is_login: str) -> str:
+def _subjects(users: Any, roles: Any) -> str:
     """Return the query for the users of each subject."""
     subject = listed(SUBJECT, "expectations")
+    login, asked = map(ascii_lower, ("users.login_name", "expectations.subject"))
     return f"""select distinct
 {subject},
     users.user_id
 from expectations
 inner join {users} as users
-    on expectations.subject = cast(users.user_id as string) or {is_login}
+    on expectations.subject = cast(users.user_id as string) or {asked} = {login}
 where expectations.subject_type = 'user'
 union
 select

@@ -7,7 +7,6 @@ and nothing is deleted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +16,16 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
+from secure_datasets.config.readings import (
+    EPOCHS,
+    FRACTIONS,
+    LIMITS,
+    LOADED,
+    LOCAL_TIMES,
+    NUMBERS,
+    TEXTS,
+    TIMES,
+)
 from secure_datasets.config.schema import Entry, Flag, Text, key, wrong
 from secure_datasets.sql import expressions, inference, spelling
 from secure_datasets.sql import function_calls as calls
@@ -25,12 +34,8 @@ from secure_datasets.sql.expressions import Expression, ExpressionProblem, Scope
 DEFAULT = "default"
 KINDS = ("appended", "log", "snapshots", "current", "periods")
 TIMESTAMP, POSITION = "timestamp", "position"
-EPOCHS = ("epoch_seconds", "epoch_millis", "epoch_micros")
-LOADED = "sf_date_created"
 PERIOD_KEYS = ("valid_from", "valid_to", "open_holds")
 EXPRESSIONS = ("deleted_when", "before_when", "complete_when")
-# The columns with the limits of a right's time.
-LIMITS = ("valid_from", "valid_until")
 # For each known loader, the keys of its feeds.
 PRESETS: dict[str, dict[str, Any]] = {
     "fivetran": {
@@ -676,11 +681,6 @@ def overlooked_limit(name: str, column: str) -> str:
     )
 
 
-NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
-TEXTS = ("string", "char", "varchar", "void")
-FRACTIONS = ("float", "double")
-LOCAL_TIMES = ("timestamp_ntz", "date")
-TIMES = ("timestamp", *LOCAL_TIMES)
 # For each type of the contract, the raw types that it can be read from.
 READABLE = {
     # What a feed alone names.
@@ -692,54 +692,6 @@ READABLE = {
     "decimal": (*TEXTS, *NUMBERS, *FRACTIONS),
     "string": (*TEXTS, *NUMBERS, *FRACTIONS, *TIMES, "boolean"),
 }
-
-
-WHOLE = re.compile(r"decimal\(\d+,\s*0\)")
-# The readings that skip the conversion to text; a type without one is read as text.
-READINGS = {
-    "bigint": dict.fromkeys(("tinyint", "smallint", "int"), "wider")
-    | {"bigint": "same", "decimal": "whole", "double": "whole double"},
-    "boolean": dict.fromkeys((*NUMBERS,), "flag") | {"boolean": "same"},
-    "timestamp": {"timestamp": "moment", "timestamp_ntz": "local", "date": "day"},
-    "decimal": dict.fromkeys(NUMBERS, "number"),
-}
-
-
-def readings_of(
-    columns: Mapping[str, str], feed: Mapping[str, Any] | None, table: Mapping[str, Any]
-) -> dict[str, str]:
-    """Return the reading of each column of a raw table by its type.
-
-    columns  the raw table's columns with their types, from the metastore
-
-    A column that is text, or that a feed rewrites as text, is left out.
-    """
-    there = {name.lower(): kind.lower() for name, kind in columns.items()}
-    found: dict[str, str] = {}
-    for column, wanted in table["columns"].items():
-        called = feed["sources"][column] if feed else column
-        kind = there.get(str(called).lower(), "")
-        plain = kind.partition("(")[0]
-        if feed and _is_rewritten(feed, column, wanted, plain):
-            continue
-        readings = READINGS.get(wanted.partition("(")[0], {})
-        reading = readings.get(plain)
-        if reading == "whole" and WHOLE.fullmatch(kind):
-            reading = "number"
-        if reading:
-            found[column] = reading
-    return found
-
-
-def _is_rewritten(feed: Mapping[str, Any], column: str, wanted: str, kind: str) -> bool:
-    """Whether a feed rewrites a column as text."""
-    reads = feed["reads"]
-    if feed["has_clock"] and column == LOADED:
-        return True
-    if wanted == "timestamp":
-        return bool(reads["timestamps"]) and kind not in TIMES
-    is_told = bool(reads["true"] or reads["false"])
-    return wanted == "boolean" and is_told and kind != "boolean"
 
 
 def _wrong_type(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from secure_datasets.config import plan, relations, steering, tiers
+from secure_datasets.config.readings import readings_of
 from secure_datasets.config.references import documented_columns, without_past
 from secure_datasets.rules import masks, times
 from secure_datasets.sql import expressions, writing
@@ -33,6 +34,7 @@ class Planner:
     known_names = staticmethod(relations.known_names)
     documented_columns = staticmethod(documented_columns)
     without_past = staticmethod(without_past)
+    readings = staticmethod(readings_of)
     is_in_time = staticmethod(times.is_in_time)
     mask_condition = staticmethod(masks.mask_condition)
     shown_by_none = staticmethod(masks.shown_by_none)

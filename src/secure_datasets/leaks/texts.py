@@ -45,7 +45,7 @@ OF_TEXTS = {
     *("quote", "quote_as_configured", "quote_seed_column", "type"),
     # The product's own attributes.
     *("as_of_text", "expected_access", "names_of_vars", "product_version"),
-    *("schema_name", "secure_datasets"),
+    *("schema_name", "secure_datasets", "staging"),
 }
 # The beginning and the end of a batch. Any will do.
 A_BATCH = (datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 2))

@@ -26,6 +26,7 @@ from secure_datasets.questions.facts.uncounted import uncounted_deliveries
 from secure_datasets.questions.timeline.questions import AccessTimelines
 from secure_datasets.render.by_exists import rules_by_exists
 from secure_datasets.render.laws import law_of_roles
+from secure_datasets.render.staging import staging
 from secure_datasets.review.models import query_of_review
 from secure_datasets.review.reviews import Reviews
 
@@ -266,15 +267,6 @@ class _Planner(Planner):
         """Return the config, which the run has checked."""
         return document
 
-    def readings(self, columns: Row, feed: Row | None, table: Row) -> dict[str, str]:
-        """Return how the columns of a raw table are read by their types."""
-        if set(columns.values()) <= {"string"}:
-            # A text column needs no reading of its own.
-            return {}
-        from secure_datasets.config.feeds import readings_of
-
-        return readings_of(columns, feed, table)
-
     def column_type(self, model: str, column: str) -> str | None:
         """Return a column's type by its model's documentation; none without one."""
         for node in self.nodes:
@@ -291,6 +283,7 @@ class _Adapter:
     query_of_review = query_of_review
     uncounted_deliveries = uncounted_deliveries
     law_of_roles = law_of_roles
+    staging = staging
     rules_by_exists = rules_by_exists
 
     def __init__(

@@ -11,6 +11,7 @@ import json
 import re
 from typing import Any
 
+from secure_datasets.config.plan import trimmed
 from secure_datasets.questions.notes import Facts
 
 # People choose names: a long one would hide the rest of the sentence.
@@ -33,11 +34,6 @@ SETTINGS = tuple(
         ("is", "f|n", "false: [{}]"),
     )
 )
-# The characters with the Unicode property White_Space, as staging trims them.
-WHITE_SPACE = (
-    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
-    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
-)
 
 
 def shown(value: Any) -> str:
@@ -54,9 +50,7 @@ def delivered(row: Facts | None) -> dict[str, str | None]:
     Values are trimmed; a value of white space alone is null.
     """
     raw = json.loads((row or {}).get("raw_row") or "{}")
-    return {
-        name: (value or "").strip(WHITE_SPACE) or None for name, value in raw.items()
-    }
+    return {name: trimmed(value or "") or None for name, value in raw.items()}
 
 
 def flaw_of(reason: str, table: str, raw: dict[str, str | None]) -> str:

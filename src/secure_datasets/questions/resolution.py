@@ -98,15 +98,11 @@ class Past:
         self.package, self.relations = laid
         if not queries:
             self.package.vars["as_of"] = self.clock
-            self.package["was_there"] = self._was_there
             self.package["readers_clock"] = self._clock
 
     def _clock(self) -> str:
         first = "timestamp '0001-01-01 00:00:00Z'"
         return f"coalesce((select at from {self.clock}), {first})"
-
-    def _was_there(self, loaded: str, _: str) -> str:
-        return f"({loaded} is null or {loaded} <= (select at from {self.clock}))"
 
     def at(self, as_of: str | datetime | None, kept: Kept | None = None) -> Package:
         """Return the macros over the state as of a moment in UTC; None: the beginning.

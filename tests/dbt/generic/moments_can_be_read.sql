@@ -6,15 +6,7 @@
     table  the raw table; without a feed that has a moment or deletions there is no such test
 #}
 {% test moments_can_be_read(model, table) %}
-{%- set feed = secure_datasets.feed_of(table) -%}
-{%- set queries = [] -%}
-{%- if feed and feed.has_moment -%}
-    {% do queries.append(secure_datasets.unreadable_moments(table, feed, source('repository', table))) %}
-{%- endif -%}
-{#- A past state reads none of the later deliveries. -#}
-{%- if feed and secure_datasets.can_be_overtaken(feed) and var('as_of', none) is none -%}
-    {% do queries.append(secure_datasets.overtaken_deliveries(table, feed, source('repository', table))) %}
-{%- endif -%}
+{%- set queries = secure_datasets.unread_deliveries(table) -%}
 {{ config(enabled=queries | length > 0, meta={'print_failures': true}) }}
 {%- for query in queries %}
 select * from (

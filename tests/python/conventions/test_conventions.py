@@ -636,8 +636,6 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/staging/versions_to_compare.sql": {"split", "rpartition"},
     # A label in a comment, in which Spark would read `${name}` as a variable.
     "macros/render/_star_rows.sql": {"replace"},
-    # A type of the raw tables.
-    "macros/staging/_reading.sql": {"startswith"},
 }
 
 

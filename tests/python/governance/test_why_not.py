@@ -20,8 +20,9 @@ from oracle.contract import (
     read_value,
     stage,
 )
-from projects import ROOT
+from own_config import PRODUCTS, document_of
 from random_worlds import random_world
+from rendering import Macros
 from tier_questions import NAMES, nobody_sees, raw, reached, to_user
 from why_sandbox import Asked, Database, load_world, products
 
@@ -31,6 +32,8 @@ from secure_datasets.questions.rejections import (
     flaw_of,
     flaw_of_staged,
 )
+from secure_datasets.render.staging.deliveries import Raw
+from secure_datasets.render.staging.staged import rejection_reason
 
 MORE = "WHY_WORLDS" in os.environ
 WORLDS = range(int(os.environ["WHY_WORLDS"])) if MORE else [1, 5]
@@ -485,13 +488,16 @@ def test_W3_white_space_alone_is_nothing_as_staging_reads_it():
 
 
 def test_W3_every_reason_of_staging_has_a_sentence():
-    text = (ROOT / "macros/staging/_reading.sql").read_text(encoding="utf-8")
-    reasons = re.findall(
-        r"then '([^'{]*)", text.partition("macro rejection_reason(")[2]
-    )
-    assert len(reasons) > 6
-    for reason in {f"{r}project_id" if r.endswith(" ") else r for r in reasons}:
-        assert flaw_of(reason, "events", {}) != reason, reason
+    tables = Macros(document_of(PRODUCTS)).repository_tables()
+    reasons = {
+        (table, reason)
+        for table, entry in tables.items()
+        for reason in re.findall("then '([^']*)'", rejection_reason(Raw(entry)))
+    }
+    found = {reason for _, reason in reasons}
+    assert found >= {"unreadable id", "conflict", "holder", "role", "context key"}
+    for table, reason in reasons:
+        assert flaw_of(reason, table, {}) != reason, reason
 
 
 @pytest.mark.parametrize(

@@ -581,9 +581,8 @@ def test_periods_that_overlap_are_told():
         *(period(day(1), None, id="4"), period(day(3), None, id="4")),
     ]
     sandbox.deliver(MEMBERS, WITH_PERIOD, rows)
-    feed = sandbox.macros.feed_of(MEMBERS)
-    sql = sandbox.macros.feed_query(MEMBERS, feed, f"{RAW}.{MEMBERS}", overlaps=True)
-    assert sorted(row["id"] for row in sandbox.query(sql)) == [1, 4]
+    found = sandbox.query(sandbox.macros.overlapping_periods(MEMBERS))
+    assert sorted(row["id"] for row in found) == [1, 4]
 
 
 def test_a_period_may_say_itself_that_the_row_is_deleted():
@@ -843,13 +842,11 @@ def test_f11_a_flag_is_0_or_1_in_any_type(kind, reads):
 
 def unreadable(feed: dict, rows: list[dict], types: dict = CHANGES) -> dict:
     """Return how many values of each column the data test counts, and their form."""
-    sandbox = FeedSandbox({MEMBERS: feed})
+    sandbox = FeedSandbox({MEMBERS: feed}, access_stale_error_hours=24)
     sandbox.deliver(MEMBERS, types, rows)
-    declared = sandbox.macros.feed_of(MEMBERS)
-    sql = sandbox.macros.unreadable_moments(MEMBERS, declared, f"{RAW}.{MEMBERS}")
     return {
         row["column_name"]: (row["deliveries"], row["written_like"])
-        for row in sandbox.query(sql)
+        for row in sandbox.query(sandbox.macros.unread_deliveries(MEMBERS)[0])
     }
 
 
@@ -884,9 +881,8 @@ def overtaken(feed: dict, rows: list[dict], types: dict = CHANGES) -> dict:
     """Return how much of each column the data test says something outlives."""
     sandbox = FeedSandbox({MEMBERS: feed}, access_stale_error_hours=24)
     sandbox.deliver(MEMBERS, types, rows)
-    declared = sandbox.macros.feed_of(MEMBERS)
-    assert sandbox.macros.can_be_overtaken(declared)
-    sql = sandbox.macros.overtaken_deliveries(MEMBERS, declared, f"{RAW}.{MEMBERS}")
+    *moments, sql = sandbox.macros.unread_deliveries(MEMBERS)
+    assert len(moments) == ("moment" in feed), "the last query is about what came later"
     return {row["column_name"]: row["deliveries"] for row in sandbox.query(sql)}
 
 
@@ -947,8 +943,8 @@ def test_f3_ids_that_a_deletion_without_a_date_outlives_are_counted():
     assert overtaken(feed, no_id) == {}, "it is not known whose they are"
     moments = feed | {"moment": "sf_date_created"}
     assert one(moments, [*rows, again])["is_live"]
-    declared = FeedSandbox({MEMBERS: moments}).macros
-    assert not declared.can_be_overtaken(declared.feed_of(MEMBERS))
+    declared = FeedSandbox({MEMBERS: moments}, access_stale_error_hours=24).macros
+    assert len(declared.unread_deliveries(MEMBERS)) == 1, "what can't be read alone"
 
 
 def test_each_raw_table_is_tested_for_moments_that_can_t_be_read():

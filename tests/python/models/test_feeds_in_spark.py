@@ -210,10 +210,9 @@ def test_moments_that_can_t_be_read_are_counted_so_in_spark(spark):
     rows = [{"id": f"{n}", "a": each, "b": each} for n, each in enumerate(ends)]
     types = dict.fromkeys([*TABLES[MEMBERS], "a", "b", "gone"], "varchar")
     for declared in (feed, log):
-        sandbox = FeedSandbox({MEMBERS: declared})
+        sandbox = FeedSandbox({MEMBERS: declared}, access_stale_error_hours=24)
         sandbox.deliver(MEMBERS, types, rows)
-        given, raw = sandbox.macros.feed_of(MEMBERS), f"{RAW}.{MEMBERS}"
-        sql = sandbox.macros.unreadable_moments(MEMBERS, given, raw)
+        raw, (sql,) = f"{RAW}.{MEMBERS}", sandbox.macros.unread_deliveries(MEMBERS)
         values = [[row.get(column) for column in types] for row in rows]
         schema = ", ".join(f"{column} string" for column in types)
         spark.createDataFrame(values, schema).createOrReplaceTempView("raw_feed")

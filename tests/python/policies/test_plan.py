@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from projects import ROOT
 
 from secure_datasets.config import plan
 from secure_datasets.sql import expressions
-
-
-def test_the_config_s_roles_are_trimmed_of_what_staging_trims():
-    macros = (ROOT / "macros/staging/_reading.sql").read_text(encoding="utf-8")
-    written = re.search(r"unicode_white_space\(\) -%}\n'(.*)'", macros)[1]
-    assert expressions.unescaped(written, "'") == plan.WHITE_SPACE
 
 
 def test_the_steps_that_are_asked_for_come_in_their_order():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from secure_datasets.render.staging.reading import trimmed_text
 from secure_datasets.sql.writing import union, values_query, with_steps
 
 if TYPE_CHECKING:
@@ -30,19 +31,17 @@ def limits(
     states: list[dict[str, Any]] | None,
     schemas: list[str],
     today: str,
-    trimmed: Mapping[str, str],
 ) -> str:
     """Return each limit with the changes that it finds, and their approvers.
 
     relations  by name: limits, approvals, access_changes and row_changes
     schemas    the schemas of the states, before and after
-    trimmed    SQL for the trimmed texts of columns
     """
     steps = {
         "names (kind, name, is_before, is_after)": values_query(
             self.names(states) if states else [], 4
         ),
-        "limits": _limits(relations["limits"], trimmed),
+        "limits": _limits(relations["limits"]),
         "about": f"""select
     limits.*,
     names.kind,
@@ -65,8 +64,8 @@ inner join names
     min(approver) as approver
 from (
     select
-        {trimmed["limit_name"]} as limit_name,
-        {trimmed["changes"]} as changes,
+        {trimmed_text("limit_name")} as limit_name,
+        {trimmed_text("changes")} as changes,
         approver,
         expires_on
     from {relations["approvals"]}
@@ -103,20 +102,21 @@ left join approved
     )
 
 
-def _limits(relation: Any, trimmed: Mapping[str, str]) -> str:
+def _limits(relation: Any) -> str:
     """Return the limits in a normal form."""
     lower = ", ".join(
-        f"lower({trimmed[name]}) as {name}" for name in ("tier", "object", "dataset")
+        f"lower({trimmed_text(name)}) as {name}"
+        for name in ("tier", "object", "dataset")
     )
     return f"""-- As they are read before the run. But for roles, names are lower case, and so are patterns.
 select
-    {trimmed["limit_name"]} as limit_name,
+    {trimmed_text("limit_name")} as limit_name,
     {lower},
     -- A group by its id, `{{group: 17}}`, however it is spaced.
     case
-        when {trimmed["role"]} rlike {GROUP}
+        when {trimmed_text("role")} rlike {GROUP}
             then concat('{{group: ', regexp_extract(role, '[0-9]+', 0), '}}')
-        else {trimmed["role"]}
+        else {trimmed_text("role")}
     end as role,
     {", ".join(f"most_{number}" for number in COUNTED)}
 from {relation}"""

@@ -58,6 +58,23 @@ class Built:
         """Return the relation of a model or seed."""
         return self.macros["relation_named"](name)
 
+    def undelivered_rows(self, table: str, ref: Ref | None = None) -> str | None:
+        """Return the query of the rows that counted before and are no longer delivered.
+
+        None of them counts now, though `is_live` still has its former value, true.
+        Without a version before there is no query.
+
+        ref  names the staged relation; without it, as `ref` of what is built
+        """
+        before, key = self.macros["version_before"](table), self.tables[table]["key"]
+        if not before:
+            return None
+        return f"""select *, '{before["since"]}' as undelivered_since
+from {before["version"]} as before
+left anti join {(ref or self.ref)(f"stg_{table}")} as now
+    on before.{key} = now.{key}
+where before.is_live"""
+
     def staged(self, table: str) -> str:
         """Return the relation of a staged raw table."""
         return self.relation(f"stg_{table}")

@@ -7,6 +7,7 @@ from typing import Any
 from secure_datasets.questions.facts.built import Built, in_list
 from secure_datasets.questions.facts.staged import undelivered
 from secure_datasets.questions.notes import Facts
+from secure_datasets.render.staging.reading import ascii_lower, delivered_value
 from secure_datasets.sql.expressions import sql_text
 
 COLUMNS = (
@@ -17,16 +18,15 @@ COLUMNS = (
 
 def people(built: Built, user: Any) -> list[Facts]:
     """Return the users with an id, login name or e-mail address, by their ids."""
-    macros, text = built.macros, sql_text(str(user).strip())
+    text = sql_text(str(user).strip())
     is_called = f"cast(user_id as string) = {text}"
     for column in ("login_name", "email"):
         # Staging keeps only the id and the delivered text of a rejected row.
         delivered = (
             f"case when rejection_reason is null then {column}"
-            f" else {macros['delivered_value'](column)} end"
+            f" else {delivered_value(column)} end"
         )
-        same = f"{macros['ascii_lower'](delivered)} = {macros['ascii_lower'](text)}"
-        is_called += f" or {same}"
+        is_called += f" or {_is_same(delivered, text)}"
     ids = in_list(_ids_in_conflict(built, text)) or "null"
     found = built.rows(
         f"select {COLUMNS} from {built.relation('stg_users')} where user_id is not null"
@@ -34,6 +34,10 @@ def people(built: Built, user: Any) -> list[Facts]:
     )
     found += undelivered(built, "users", f"{COLUMNS}, undelivered_since", is_called)
     return sorted(found, key=lambda person: person["user_id"])
+
+
+def _is_same(one: str, other: str) -> str:
+    return f"{ascii_lower(one)} = {ascii_lower(other)}"
 
 
 def _ids_in_conflict(built: Built, text: str) -> list[int]:
@@ -47,5 +51,7 @@ def _ids_in_conflict(built: Built, text: str) -> list[int]:
     )
     if not built.rows(has_conflict):
         return []
-    query = built.macros["_users_in_conflict"](text)
+    names = ("ranked.login_name", "ranked.email")
+    is_asked = " or ".join(_is_same(name, text) for name in names)
+    query = built.macros["_users_in_conflict"](is_asked)
     return [row["user_id"] for row in built.rows(query)]

@@ -9,6 +9,7 @@ from secure_datasets.questions.facts.built import Built, in_list
 from secure_datasets.questions.facts.uncounted import selected
 from secure_datasets.questions.notes import Facts, Note
 from secure_datasets.questions.support import add_names
+from secure_datasets.render.staging.reading import delivered_value, read_value
 from secure_datasets.sql.expressions import sql_text
 from secure_datasets.sql.writing import indented
 
@@ -25,7 +26,7 @@ def undelivered(
 
     None of them is live. Without a version to compare there are none.
     """
-    query = built.macros["undelivered_rows"](name, built.macros["relation_named"])
+    query = built.undelivered_rows(name, built.relation)
     if not query:
         return []
     asked = f"select {columns} from ({query}) as undelivered where {is_asked}"
@@ -85,9 +86,9 @@ def deliveries_of_user(built: Built, user_id: int) -> Facts:
 
     With all groups and the role table.
     """
-    text = built.macros["delivered_value"]("parent_user_group_id")
+    text = delivered_value("parent_user_group_id")
     parent = f"""case when rejection_reason is null then parent_user_group_id
-            else {built.macros["read_value"](text, "bigint")} end"""
+            else {read_value(text, "bigint")} end"""
     groups = (
         f"select {GROUPS}, {parent} as parent_user_group_id"
         f" from {built.staged('user_groups')} where user_group_id is not null"

@@ -8,6 +8,25 @@ from typing import Any
 from secure_datasets.config.tiers import in_one_order, linking_columns
 from secure_datasets.questions.facts.built import Built, Macros, Ref, written
 from secure_datasets.questions.notes import Facts
+from secure_datasets.render.staging.deliveries import (
+    Raw,
+    delivery_as_json,
+    read_deliveries,
+)
+from secure_datasets.render.staging.order import (
+    columns_beside,
+    delivery_order_key,
+    recency_keys,
+    was_delivered,
+)
+from secure_datasets.render.staging.reading import (
+    ascii_lower,
+    delivered_text,
+    delivered_value,
+    read_value,
+    trimmed_text,
+    utc_text,
+)
 from secure_datasets.sql.writing import indented, union
 
 Linking = dict[str, list[str]]
@@ -33,7 +52,7 @@ def uncounted_deliveries(
     names = [table] if table else [*linking]
     queries = [Deliveries(built, names, linking, given["as_of"]).uncounted()]
     for name in names:
-        if before := macros["undelivered_rows"](name, ref):
+        if before := built.undelivered_rows(name):
             rows = selected(
                 built.tables[name], linking, "'undelivered'", "undelivered_since"
             )
@@ -119,12 +138,11 @@ class Deliveries:
 
     def _differences(self, other: str) -> str:
         """Return the columns that differ from a second row's, with its values."""
-        lower = self.macros["ascii_lower"]
 
         def difference(column: str) -> str:
             forms = [column, other + column]
             if column == "role_name":
-                forms = [lower(form) for form in forms]
+                forms = [ascii_lower(form) for form in forms]
             return (
                 f",\n    case when not {' <=> '.join(forms)} then '{column} ' ||"
                 f" coalesce(cast({other}{column} as string), 'null') end"
@@ -151,9 +169,7 @@ class Deliveries:
         """Return what compares a delivery with the staged row, the newest greatest."""
         if feed.get("has_moment"):
             return self._as_array(["loaded_order"])
-        deletes = ["is_deleted"] * bool(feed.get("deletes"))
-        keys = ["modified_order", "loaded_order", *deletes, "not is_active"]
-        return self._as_array(keys)
+        return self._as_array(recency_keys(feed))
 
     def _as_array(self, keys: Iterable[str]) -> str:
         """Return ascending keys of an order as one array."""
@@ -174,29 +190,26 @@ class Deliveries:
         texts are put together before anything is read: Spark plans each reading of all
         columns for seconds.
         """
-        keys, was_there = self.macros["recency_keys"], self.macros["was_delivered"]
         feed = self._feed_of_all()
         types = {c: kind for t in self.tables for c, kind in t["columns"].items()}
         texts = self._texts_of_all(feed, [*types])
         types |= {"table_name": "string", "as_delivered": "string"}
-        steps = self.macros["read_deliveries"](
-            self.tables[0]["name"],
+        steps = read_deliveries(
+            Raw({"columns": types}, feed, dict.fromkeys(types, "trimmed"), texts),
             [*self.columns, "date_created", "created_by"],
-            texts,
-            types=types,
-            readings=dict.fromkeys(types, "trimmed"),
-            feed=feed,
         )
         until, name = "", "delivery.table_name"
         if self.as_of is not None:
             loaded = ("sf_date_created", self.as_of)
-            until = self._by_table(lambda feed: was_there(feed, *loaded), name)
+            until = self._by_table(lambda feed: was_delivered(feed, *loaded), name)
             until = f"\nwhere {until}"
         return written(
             self.built,
             "all_dated",
             columns=",\n".join(self.columns),
-            recency=self._by_table(lambda feed: self._as_array(keys(feed)), name),
+            recency=self._by_table(
+                lambda feed: self._as_array(recency_keys(feed)), name
+            ),
             moment=self._by_table(self._moment, name),
             steps=f"with {steps}",
             until=until,
@@ -219,21 +232,20 @@ class Deliveries:
 
         feed  stands for the feeds of all
         """
-        trimmed, beside = self.macros["trimmed_text"], self.macros["columns_beside"]
-        texts = [f"{trimmed(column)} as {column}" for column in columns]
+        texts = [f"{trimmed_text(column)} as {column}" for column in columns]
         return written(
             self.built,
             "texts_of_all",
-            texts=",\n".join([*texts, *beside(feed)]),
+            texts=",\n".join([*texts, *columns_beside(feed)]),
             tables=union(
-                self._texts_of(table, columns, beside(feed)) for table in self.tables
+                self._texts_of(table, columns, columns_beside(feed))
+                for table in self.tables
             ),
         )
 
     def _texts_of(self, table: Facts, columns: list[str], beside: list[str]) -> str:
         """Return the deliveries of a raw table as texts, in the columns of all."""
-        name, text = table["name"], self.macros["delivered_text"]
-        has = self.macros["columns_beside"](self.feeds[name])
+        name, has = table["name"], columns_beside(self.feeds[table["name"]])
         readings = self.macros["raw_readings"](name)
         no_text, no_number = f"{NO_TEXT} as ", "cast(null as decimal(38, 0)) as "
         values = [
@@ -247,10 +259,10 @@ class Deliveries:
             self.built,
             "texts_of_table",
             name=name,
-            as_delivered=self.macros["delivery_as_json"](table, {}),
+            as_delivered=delivery_as_json(Raw(table)),
             values=",\n".join(values),
             fields=",\n".join(
-                f"{text(column, kind, readings.get(column))} as {column}"
+                f"{delivered_text(column, kind, readings.get(column))} as {column}"
                 for column, kind in table["columns"].items()
             ),
             beside="".join(f",\n    {column}" for column in has),
@@ -265,23 +277,24 @@ class Deliveries:
         The values of a rejected row are only in the delivered text.
         """
         staged = ("is_live", "is_live_in_its_time", "time", *STAGED, *self.columns)
-        order, read = self.macros["delivery_order_key"], self.macros["read_value"]
-        value, has_no_clock = self.macros["delivered_value"], "not has_clock and "
         return written(
             self.built,
             "all_staged",
             moment=self._by_table(self._moment, "table_name"),
-            modified_order=order("date_modified", "date_modified_text is not null"),
-            loaded_order=order(
-                "sf_date_created", has_no_clock + "sf_date_created_text is not null"
+            modified_order=delivery_order_key(
+                "date_modified", "date_modified_text is not null"
+            ),
+            loaded_order=delivery_order_key(
+                "sf_date_created",
+                "not has_clock and sf_date_created_text is not null",
             ),
             staged_columns=",\n".join(f"staged_{column}" for column in staged),
-            date_modified=read("date_modified_delivered", "timestamp"),
-            sf_date_created=read("sf_date_created_delivered", "timestamp"),
-            is_active=read("is_active_delivered", "boolean"),
-            date_modified_text=value("date_modified"),
-            sf_date_created_text=value("sf_date_created"),
-            is_active_text=value("is_active"),
+            date_modified=read_value("date_modified_delivered", "timestamp"),
+            sf_date_created=read_value("sf_date_created_delivered", "timestamp"),
+            is_active=read_value("is_active_delivered", "boolean"),
+            date_modified_text=delivered_value("date_modified"),
+            sf_date_created_text=delivered_value("sf_date_created"),
+            is_active_text=delivered_value("is_active"),
             tables=union(map(self._staged_of, self.tables)),
         )
 
@@ -302,11 +315,10 @@ class Deliveries:
 
     def _time_of(self, table: Facts) -> str:
         """Return the beginning and end of a staged row's time, as text."""
-        text = self.macros["utc_text"]
         limits = {"valid_from": "from", "valid_until": "until"}
         times = "".join(
             f",\n    case when {limit} is not null then '{word} ' ||"
-            f" left({text(limit)}, 19) end"
+            f" left({utc_text(limit)}, 19) end"
             for limit, word in limits.items()
             if limit in table["columns"]
         )

@@ -13,6 +13,12 @@ from secure_datasets.config.plan import (
     roles_asked_by,
     roles_named_by,
 )
+from secure_datasets.render.staging.reading import (
+    ascii_lower,
+    delivered_value,
+    read_value,
+    trimmed_text,
+)
 from secure_datasets.sql.expressions import sql_text
 from secure_datasets.sql.writing import indented, template, union_of
 
@@ -64,27 +70,27 @@ def masks_in_doubt(
     pairs = roles_of_policies(config, ref, of_masks_by_role=True)
     if not pairs:
         return union_of([])
-    delivered, lower = macros["delivered_value"], macros["ascii_lower"]
     listed = _as_rows([(role_of(role), "") for role in may_be_missing])
     # An inactive row was no grant. Only one of several rows in conflict is kept, and
     # its rivals may hold anything.
+    is_active = ascii_lower(delivered_value("is_active"))
     is_no_revocation = (
         "rejection_reason = 'conflict' or"
-        f" coalesce({lower(delivered('is_active'))}, 'true') not in ('false', '0')"
+        f" coalesce({is_active}, 'true') not in ('false', '0')"
     )
     return template(
         __package__,
         "masks_in_doubt",
         ref,
         named=_as_rows(pairs),
-        delivered_name=delivered("name"),
-        delivered_parent=delivered("parent_user_group_id"),
-        delivered_group=delivered("user_group_id"),
-        delivered_role=lower(delivered("role_name")),
-        known_role=lower("known_roles.role_name"),
+        delivered_name=delivered_value("name"),
+        delivered_parent=delivered_value("parent_user_group_id"),
+        delivered_group=delivered_value("user_group_id"),
+        delivered_role=ascii_lower(delivered_value("role_name")),
+        known_role=ascii_lower("known_roles.role_name"),
         is_no_revocation=is_no_revocation,
-        rejected_id=_rejected_id(macros, "rejected_groups"),
-        linked_id=macros["read_value"]("link", "bigint"),
+        rejected_id=_rejected_id("rejected_groups"),
+        linked_id=read_value("link", "bigint"),
         not_listed=NOT_LISTED.format(indented(listed, 12)) if may_be_missing else "",
     )
 
@@ -136,8 +142,8 @@ def roles_without_a_group(
         "roles_without_a_group",
         ref,
         named=_as_rows(pairs),
-        delivered_name=macros["delivered_value"]("name"),
-        rejected_id=_rejected_id(macros, "rejected"),
+        delivered_name=delivered_value("name"),
+        rejected_id=_rejected_id("rejected"),
     )
 
 
@@ -152,6 +158,6 @@ def _as_rows(pairs: Iterable[Pair]) -> str:
     return "values\n    " + ",\n    ".join(rows)
 
 
-def _rejected_id(macros: Macros, groups: str) -> str:
+def _rejected_id(groups: str) -> str:
     """Return the id of a group whose row is rejected, as a number."""
-    return macros["read_value"](macros["trimmed_text"](f"{groups}.raw_id"), "bigint")
+    return read_value(trimmed_text(f"{groups}.raw_id"), "bigint")

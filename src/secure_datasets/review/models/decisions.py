@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from secure_datasets.questions.facts.built import Built
 from secure_datasets.questions.notes import Facts
+from secure_datasets.render.staging.reading import ascii_lower, trimmed_text
 from secure_datasets.review.models import parts
 from secure_datasets.sql.expressions import sql_text
 
@@ -52,7 +53,6 @@ def judged_decisions(built: Built, given: Facts) -> str:
 
     given  `review_deciders`, the variable: anybody, in charge, or a list of names
     """
-    text, lower = built.macros["trimmed_text"], built.macros["ascii_lower"]
     deciders = ANYBODY
     if given["review_deciders"] == "in charge":
         deciders = IN_CHARGE
@@ -61,13 +61,13 @@ def judged_decisions(built: Built, given: Facts) -> str:
     return parts.template(
         built,
         "judged_decisions",
-        trimmed=",\n".join(f"{text(column)} as {column}" for column in COLUMNS),
+        trimmed=",\n".join(f"{trimmed_text(column)} as {column}" for column in COLUMNS),
         person=parts.PERSON,
-        login=lower("login_name"),
-        email=lower("email"),
+        login=ascii_lower("login_name"),
+        email=ascii_lower("email"),
         deciders=deciders.ctes,
         may_decide=deciders.condition,
-        decided_by=lower("decisions.decided_by"),
+        decided_by=ascii_lower("decisions.decided_by"),
         joins=deciders.joins,
         judged_on=built.macros["judged_on"](),
         decider=parts.numbered("user", "decided_by_user_id", "decider"),
@@ -77,8 +77,7 @@ def judged_decisions(built: Built, given: Facts) -> str:
 
 def _named(built: Built, names: list[str]) -> Deciders:
     """Return the people with some names."""
-    lower = built.macros["ascii_lower"]
-    listed = ", ".join(lower(sql_text(str(name).strip())) for name in names)
+    listed = ", ".join(ascii_lower(sql_text(str(name).strip())) for name in names)
     return Deciders(
         lambda built: (
             f""",

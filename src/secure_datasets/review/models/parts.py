@@ -156,7 +156,7 @@ def _state(built: Built) -> str:
 
 def _undelivered(built: Built, table: str, names: str) -> str:
     """Return a further part of a union: the rows that are no longer delivered."""
-    before = built.macros["undelivered_rows"](table, built.ref)
+    before = built.undelivered_rows(table)
     if not before:
         return ""
     return f"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from secure_datasets.questions.changes.macro_methods import AccessChanges
 from secure_datasets.questions.facts.built import Built, in_list
+from secure_datasets.render.staging.reading import ascii_lower
 from secure_datasets.review.models import parts
 from secure_datasets.review.models.ways import shown_ways
 from secure_datasets.review.queries.objects import Ids
@@ -141,10 +142,10 @@ where findings.user_id in ({in_list(people)}) or grants_of_groups.user_id is not
 
 def _columns(built: Built) -> str:
     """Return the columns of a finding in a pack, from `_named_findings`."""
-    lower = built.macros["ascii_lower"]
-    owner = lower("trim(findings.exception_owner)")
+    owner = ascii_lower("trim(findings.exception_owner)")
     login, person = (
-        lower(name) for name in ("excused_users.login_name", "trim(excused_users.person)")
+        ascii_lower(name)
+        for name in ("excused_users.login_name", "trim(excused_users.person)")
     )  # fmt: skip
     return f"""findings.severity,
     findings.rule,

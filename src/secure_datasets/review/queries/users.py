@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from secure_datasets.questions.facts.built import Built, in_list
+from secure_datasets.render.staging.reading import ascii_lower
 from secure_datasets.review.models.ways import SEEN_NOW, shown_ways
 from secure_datasets.review.queries.objects import Ids
 from secure_datasets.sql.expressions import sql_text
@@ -10,15 +11,15 @@ from secure_datasets.sql.expressions import sql_text
 
 def users_called(built: Built, asked: str) -> str:
     """Return a query of the live users with an id, login name or e-mail address."""
-    lower, text = built.macros["ascii_lower"], sql_text(asked)
+    text = sql_text(asked)
     return f"""select user_id
 from {built.relation("stg_users")}
 where
     is_live
     and (
         cast(user_id as string) = {text}
-        or {lower("login_name")} = {lower(text)}
-        or {lower("email")} = {lower(text)}
+        or {ascii_lower("login_name")} = {ascii_lower(text)}
+        or {ascii_lower("email")} = {ascii_lower(text)}
     )
 order by user_id"""
 
