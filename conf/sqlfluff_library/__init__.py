@@ -13,6 +13,7 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 
 from secure_datasets.macro_methods import SecureDatasets
+from secure_datasets.render.privileges import Privileges
 
 PROJECT = Path(__file__).resolve().parents[2] / "dbt_project.yml"
 # It is loaded anew for each file that is rendered.
@@ -43,6 +44,11 @@ class adapter:
     def secure_datasets() -> SecureDatasets:
         """Return the reader of the config, as in dbt."""
         return SecureDatasets()
+
+    @staticmethod
+    def privileges(*given: Any) -> Privileges:
+        """Return the privileges of a project, as in dbt."""
+        return Privileges(*given)
 
     @staticmethod
     def dispatch(*_: str) -> None:

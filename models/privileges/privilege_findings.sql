@@ -115,7 +115,9 @@ owners as (
         stored_tables.needed_name as object_name
     from grants
     inner join stored_tables
-        on {{ secure_datasets.privileges().object_is_needed('grants', 'stored_tables') | indent(8) }}
+        on {{ secure_datasets.privileges().object_is_needed(
+            'grants', 'stored_tables'
+        ) | indent(8) }}
     where grants.privilege = 'OWNERSHIP'
 
 ),
