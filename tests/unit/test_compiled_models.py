@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from secure_datasets.engines import compiled
 from secure_datasets.engines.compiled import models_of
 
 
@@ -34,3 +35,16 @@ def test_a_model_may_be_called_as_the_table_that_it_reads_or_one_of_the_product(
     assert sorted(names) == ["report", "staff", "stg_users", "users"]
     assert names.index("stg_users") < names.index("users") < names.index("report")
     assert names.index("staff") < names.index("report")
+
+
+def test_a_compiled_project_is_kept_only_for_the_code_that_wrote_its_queries(
+    tmp_path, monkeypatch
+):
+    """Any room of the product may write the query of a model."""
+    for name in ("dbt_project.yml", "profiles.yml"):
+        (tmp_path / name).write_text("{}\n")
+    given = (tmp_path, tmp_path, "local")
+    before = compiled._digest(*given)
+    assert compiled._digest(*given) == before
+    monkeypatch.setattr(compiled, "python_part", lambda: "of a later commit")
+    assert compiled._digest(*given) != before

@@ -27,6 +27,7 @@ import yaml
 
 from dbt_secure_spark.in_time import NOW, of_columns
 from secure_datasets.by_dbt import sentence_of
+from secure_datasets.digest import python_part
 from secure_datasets.engines.duckdb import DuckDB, Made, Rows
 from secure_datasets.engines.frames import Dbt, Session, load_model
 
@@ -40,13 +41,8 @@ MOST_KEPT = 5
 PATHS = ("model-paths", "macro-paths", "seed-paths", "snapshot-paths")
 FILES = {".sql", ".py", ".yml", ".yaml", ".md", ".csv"}
 NOT_DECIDING = ("target", "logs", "dbt_packages")
-PYTHON = (
-    *(
-        f"secure_datasets.{room}"
-        for room in ("cases", "config", "render", "rules", "sql")
-    ),
-    *("dbt_secure_spark", "dbt.adapters.secure_spark", "dbt.include.secure_spark"),
-)
+# What decides beside the product's Python part: see `digest`.
+ADAPTER = ("dbt.adapters.secure_spark", "dbt.include.secure_spark")
 # The folder of a project's cases of access, which decide no model.
 CASES = "tests/access"
 # The suffix of the name of a relation with the rows of any time.
@@ -315,7 +311,7 @@ def made(
 def _digest(project: Path, profiles: Path, target: str) -> str:
     """Return a digest of everything that decides dbt's result for a project."""
     digest, variables = hashlib.sha256(), set()
-    given = [version("dbt-core"), version("secure-datasets"), target, str(date.today())]
+    given = [version("dbt-core"), python_part(), target, str(date.today())]
     digest.update(json.dumps(given).encode())
     decides = {*_files(project), profiles / "profiles.yml", Path(__file__)}
     for path in sorted(decides):
@@ -343,7 +339,7 @@ def _files(project: Path) -> Iterator[Path]:
             named += paths if isinstance(paths, list) else ["models"]
         for name in {*named}:
             yield from _below(folder / name)
-    for name in PYTHON:
+    for name in ADAPTER:
         spec = find_spec(name)
         for place in (spec and spec.submodule_search_locations) or ():
             yield from _below(Path(place))
