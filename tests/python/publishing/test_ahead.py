@@ -194,6 +194,62 @@ def test_a_version_with_other_rows_than_were_noted_is_written_again(noted):
     assert [bool(noted.begin(table)["kept"]) for table in TABLES].count(True) == 1
 
 
+def test_a_version_in_a_catalog_of_its_own_is_counted_with_its_snapshot(noted):
+    noted.run.catalog = "lake"
+    assert noted.begin("users")["kept"]
+    assert noted.asked("as counted") == 0
+    assert noted.asked("select count(*) from s_versions.stg_users") == 1
+
+
+def test_the_present_state_of_a_raw_table_is_not_the_one_from_before_the_run(noted):
+    noted.begin("jobs")
+    noted.metastore.files["raw.users"], noted.metastore.raw["raw.users"] = (1, 0), 2
+    noted.run.look_up(noted.graph, {"raw.users"})
+    assert noted.run.now["raw.users"].rows == 2
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [("Storage Properties", "[header=true]", "")],
+        [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+        + [("day", "date", None), ("", "", "")],
+    ],
+)
+def test_a_table_that_is_described_otherwise_is_in_another_state(noted, told):
+    def files() -> dict:
+        node = noted.nodes["stg_users"]
+        return unchanged.files_of_sources(noted.metastore, noted.graph, node)
+
+    before, described = files(), noted.metastore.describe_view
+    noted.metastore.describe_view = lambda *place: [*described(*place), *told]
+    assert files() != before
+    # The folder of a file is known by the values of its partition.
+    is_partitioned = any(row[0] == "day" for row in told)
+    assert noted.asked("cast(`day` as string)") == is_partitioned
+
+
+def test_a_view_is_asked_for_once_the_run_has_switched_it(noted):
+    metastore, run = noted.metastore, noted.run
+    run.listed, view = {"s"}, Relation("s", STAGED)
+    listed = run.published.definitions[str(view)]
+    assert switching.definition_of(metastore, view) == listed
+    assert noted.asked("show table extended") == 0
+    metastore.relations[tuple(view)] = {"kept_versions": "none", "comment": "new"}
+    run.switched[str(view)] = "select 1"
+    told = switching.definition_of(metastore, view)
+    assert told == metastore.told(*view)
+
+
+def test_a_view_of_a_schema_that_was_not_there_yet_is_asked_for(noted):
+    noted.run.schemas = ["s", "later"]
+    noted.run.load_definitions()
+    assert noted.run.listed == {"s"}
+    noted.metastore.schemas["later"], view = {}, Relation("later", "users")
+    noted.metastore.relations[tuple(view)] = {"kept_versions": "none"}
+    assert switching.definition_of(noted.metastore, view)
+
+
 def test_a_run_that_keeps_versions_notes_once_that_it_has_read_them(noted):
     metastore, run = noted.metastore, noted.run
     for table in TABLES:
