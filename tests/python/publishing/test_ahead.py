@@ -212,8 +212,10 @@ def test_the_present_state_of_a_raw_table_is_not_the_one_from_before_the_run(not
     "told",
     [
         [("Storage Properties", "[header=true]", "")],
-        [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
-        + [("day", "date", None), ("", "", "")],
+        [
+            ("# Partition Information", "", ""),
+            *[("# col_name", "data_type", "comment"), ("day", "date", None)],
+        ],
     ],
 )
 def test_a_table_that_is_described_otherwise_is_in_another_state(noted, told):
