@@ -307,7 +307,8 @@ def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
     run = getattr(adapter, "dbt_run", None)
     if run is not None and not run.is_held:
         # Other threads note more meanwhile.
-        return Published(dict(run.published.definitions))
+        reads = dict(run.published.reads)
+        return Published(dict(run.published.definitions), reads=reads)
     published = Published()
     existing = existing_schemas(adapter)
     own = {
@@ -377,9 +378,12 @@ def readings_of(
 def load_readings(
     adapter: SparkAdapter, published: Published, versions: Iterable[str]
 ) -> None:
-    """Load the raw reads of versions from the metastore."""
+    """Load the raw reads of versions from the metastore, if they are not known yet.
+
+    A run notes at its end what it has found again.
+    """
     names: dict[str, list[str]] = {}
-    for version in versions:
+    for version in set(versions) - published.reads.keys():
         schema, name = version.split(".")
         names.setdefault(schema, []).append(name)
     for schema, of_schema in names.items():

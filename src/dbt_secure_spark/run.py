@@ -167,8 +167,6 @@ class Run:
         self.functions: dict[str, list[str] | None] = {}
         # The engine's versions and settings; None until they are needed.
         self.engine: list[Any] | None = None
-        # What this run and earlier ones found again, by schema: see `found_again`.
-        self.found_again: dict[str, dict[str, str]] = {}
         # The texts of views whose versions stay.
         self.kept: dict[str, str] = {}
         # The results of `reads_another`, by a view's name and definition.
@@ -205,7 +203,7 @@ class Run:
                 remove_folders(self.adapter, self.version_schemas, dead)
                 self.lock.bury(dead)
                 for schema in self.version_schemas:
-                    self.found_again[schema] = found = found_by(self.adapter, schema)
+                    found = found_by(self.adapter, schema)
                     self.published.load_reads(self.adapter, schema, found)
                     if builds_models:
                         self.note_rows(schema, "some" if partly else "all")
@@ -219,15 +217,11 @@ class Run:
             set_schema_property(self.adapter, schema, "rows", rows)
 
     def note_found(self) -> None:
-        """Note which readings of raw tables are still what a run found last."""
-        known = {
-            read.found
-            for reads in self.published.reads.values()
-            for read in reads or ()
-        }
-        for schema, found in self.found_again.items():
-            text = told_again({each: found[each] for each in found.keys() & known})
-            if text != schema_properties(self.adapter, schema).get(FOUND_AGAIN, ""):
+        """Note what runs found again of what the versions that stay note."""
+        for schema in self.version_schemas:
+            text = told_again(self.published.found_since(schema)) or NOTHING
+            noted = schema_properties(self.adapter, schema).get(FOUND_AGAIN, NOTHING)
+            if text != noted:
                 set_schema_property(self.adapter, schema, FOUND_AGAIN, text)
 
     def refuse_some_rows_over_all(self, partly: str | None) -> None:
@@ -646,7 +640,7 @@ def noted_with(adapter: SparkAdapter, schema: str, name: str) -> str | None:
     return None if text == NOTHING else text
 
 
-def found_by(adapter: SparkAdapter, schema: str) -> dict[str, str]:
+def found_by(adapter: SparkAdapter, schema: str) -> dict[str, set[str]]:
     """Return what runs found again in the raw tables behind a schema's versions."""
     return found_again(schema_properties(adapter, schema).get(FOUND_AGAIN, ""))
 

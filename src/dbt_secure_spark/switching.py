@@ -24,6 +24,7 @@ from dbt_secure_spark.versions import (
     definitions,
     encoded,
     is_published,
+    run_of_all,
     versions_kept,
 )
 from secure_datasets.sql.expressions import sql_text
@@ -63,11 +64,9 @@ def record_version(
     reads |= run.published.reads_of(set(versions) - before)
     name = str(version).lower()
     noted = run.published.reads.get(name)
-    if noted is not None and {r.found for r in noted} == {r.found for r in reads}:
-        # The version stays. One note with its schema takes the place of one with each.
-        again = run.found_again.setdefault(name.split(".")[0], {})
-        again.update((read.found, read.run) for read in reads)
-    else:
+    is_found_again = {r.found for r in noted or ()} == {r.found for r in reads}
+    # The end of the run notes with the schema what one run has found again.
+    if reads != noted and not (is_found_again and run_of_all(reads)):
         value = encoded(" ".join(sorted(map(str, reads)))) or NOTHING
         properties = [f"'raw_reads' = '{value}'"]
         properties += properties_of_made(adapter, graph, node, version, made)

@@ -207,23 +207,20 @@ def raw_files(definition: str | None) -> dict[tuple[str, str], RawRead]:
     return read
 
 
-def found_again(text: str) -> dict[str, str]:
-    """Return the last run that found what a version notes, by `RawRead.found`.
+def found_again(text: str) -> dict[str, set[str]]:
+    """Return what each run found of what versions note, by `RawRead.found`.
 
     text  a schema's property `found_again`: versions that stayed were not noted anew
     """
     of_runs = (part.partition("=") for part in text.split(";") if "=" in part)
-    return {found: run for run, _, all_found in of_runs for found in all_found.split()}
+    return {run: set(all_found.split()) for run, _, all_found in of_runs}
 
 
-def told_again(found: Mapping[str, str]) -> str:
+def told_again(found: Mapping[str, set[str]]) -> str:
     """Return the text that `found_again` reads: the last runs, as many as fit."""
-    of_runs: dict[str, list[str]] = {}
-    for each, run in sorted(found.items()):
-        of_runs.setdefault(run, []).append(each)
     text = ""
-    for run in sorted(of_runs, reverse=True):
-        part = f"{run}={' '.join(of_runs[run])};"
+    for run in sorted(found, reverse=True):
+        part = f"{run}={' '.join(sorted(found[run]))};"
         if len(text) + len(part) > LONGEST_COMMENT:
             break
         text += part
@@ -231,14 +228,21 @@ def told_again(found: Mapping[str, str]) -> str:
 
 
 def _as_found_last(
-    reads: frozenset[RawRead] | None, found: Mapping[str, str]
+    reads: frozenset[RawRead] | None, found: Mapping[str, set[str]]
 ) -> frozenset[RawRead] | None:
-    """Return a version's raw reads as those of a later run that found all of them."""
-    runs = {found.get(read.found) for read in reads or () if read.content is not None}
-    if len(runs) != 1 or None in runs or any(r.content is None for r in reads or ()):
+    """Return a version's raw reads as those of the last run that found all of them."""
+    if not reads:
         return reads
-    (last,) = runs
-    return frozenset(replace(read, run=max(read.run, last)) for read in reads or ())
+    own, wanted = {read.run for read in reads}, {read.found for read in reads}
+    runs = own if len(own) == 1 else set()
+    runs |= {run for run, of_run in found.items() if wanted <= of_run}
+    return frozenset(replace(read, run=max(runs)) for read in reads) if runs else reads
+
+
+def run_of_all(reads: Iterable[RawRead] | None) -> str | None:
+    """Return the one run that found all raw reads; None if none is known to have."""
+    runs = {None if read.content is None else read.run for read in reads or ()}
+    return runs.pop() if len(runs) == 1 else None
 
 
 @dataclass
@@ -282,6 +286,15 @@ class Published:
             found |= reads
         return frozenset(found)
 
+    def found_since(self, schema: str) -> dict[str, set[str]]:
+        """Return what runs found again of what a schema's versions note, by run."""
+        found: dict[str, set[str]] = {}
+        for version, reads in self.reads.items():
+            noted, run = raw_reads(self.versions.get(version)), run_of_all(reads)
+            if run and version.startswith(f"{schema}.") and noted not in (None, reads):
+                found.setdefault(run, set()).update(read.found for read in reads or ())
+        return found
+
     def load(self, adapter: SparkAdapter, schema: str, pattern: str = "*") -> None:
         """Load the views of a schema from the metastore."""
         self._keep(schema, definitions(adapter, schema, pattern), {})
@@ -290,7 +303,7 @@ class Published:
         self,
         adapter: SparkAdapter,
         schema: str,
-        found: Mapping[str, str],
+        found: Mapping[str, set[str]],
         pattern: str = "*",
     ) -> None:
         """Load what the versions of a schema were read from.
@@ -300,7 +313,7 @@ class Published:
         self._keep(schema, definitions_of_versions(adapter, schema, pattern), found)
 
     def _keep(
-        self, schema: str, told: dict[str, str], found: Mapping[str, str]
+        self, schema: str, told: dict[str, str], found: Mapping[str, set[str]]
     ) -> None:
         for name, text in told.items():
             relation = f"{schema}.{name}".lower()

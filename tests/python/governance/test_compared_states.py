@@ -78,6 +78,11 @@ class Metastore:
             return [(17, "Risk"), (18, None)]
         return [(self.version,)]
 
+    def execute(self, statement, fetch):
+        # No run has found again what versions here were read from.
+        assert statement.startswith("describe schema extended ")
+        return None, SimpleNamespace(rows=[])
+
     def product_version(self) -> str:
         return "1.0.0"
 

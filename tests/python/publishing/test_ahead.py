@@ -24,6 +24,7 @@ from dbt_secure_spark.versions import (
 )
 
 TABLES = ("jobs", "users", "groups")
+STAGED = "stg_users"
 RUN = "20260201000000_0123abcd"
 BEFORE = "20260101000000_0123abcd"
 
@@ -86,6 +87,22 @@ class World:
         self.run.published.versions[version] = told
         self.run.published.reads[version] = raw_reads(told)
 
+    def keep(self, table: str) -> None:
+        """Let the published version of a raw table's model stay, as the run notes."""
+        begun, node = self.begin(table), self.nodes[f"stg_{table}"]
+        given = (self.metastore, self.graph, node, begun["kept"], begun["raw"])
+        switching.record_version(*given)
+
+    def later_run(self, name: str) -> Run:
+        """End this run's notes, and begin a further run that reads them."""
+        self.run.note_found()
+        views = self.run.published.definitions
+        self.run = self.metastore.dbt_run = Run(self.metastore, name, 20, *[["s"]] * 3)
+        found = run_module.found_by(self.metastore, "s_versions")
+        self.run.published.definitions |= views
+        self.run.published.load_reads(self.metastore, "s_versions", found)
+        return self.run
+
     def asked(self, part: str) -> int:
         """The number of statements that have a text in them."""
         return sum(part in statement for statement in self.metastore.sent)
@@ -99,8 +116,10 @@ def world(monkeypatch) -> World:
 @pytest.fixture
 def noted(world) -> World:
     """A world in which nothing has changed since the last run, before the next one."""
+    world.run.name = BEFORE
     for table in TABLES:
         world.note(table)
+    world.run.name = RUN
     world.run.files_ahead = world.run.rows_ahead = world.run.noted_readings = None
     world.metastore.sent.clear()
     return world
@@ -175,6 +194,64 @@ def test_a_version_with_other_rows_than_were_noted_is_written_again(noted):
     assert [bool(noted.begin(table)["kept"]) for table in TABLES].count(True) == 1
 
 
+def test_a_version_in_a_catalog_of_its_own_is_counted_with_its_snapshot(noted):
+    noted.run.catalog = "lake"
+    assert noted.begin("users")["kept"]
+    assert noted.asked("as counted") == 0
+    assert noted.asked("select count(*) from s_versions.stg_users") == 1
+
+
+def test_the_present_state_of_a_raw_table_is_not_the_one_from_before_the_run(noted):
+    noted.begin("jobs")
+    noted.metastore.files["raw.users"], noted.metastore.raw["raw.users"] = (1, 0), 2
+    noted.run.look_up(noted.graph, {"raw.users"})
+    assert noted.run.now["raw.users"].rows == 2
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [("Storage Properties", "[header=true]", "")],
+        [
+            ("# Partition Information", "", ""),
+            *[("# col_name", "data_type", "comment"), ("day", "date", None)],
+        ],
+    ],
+)
+def test_a_table_that_is_described_otherwise_is_in_another_state(noted, told):
+    def files() -> dict:
+        node = noted.nodes["stg_users"]
+        return unchanged.files_of_sources(noted.metastore, noted.graph, node)
+
+    before, described = files(), noted.metastore.describe_view
+    noted.metastore.describe_view = lambda *place: [*described(*place), *told]
+    assert files() != before
+    # The folder of a file is known by the values of its partition.
+    is_partitioned = any(row[0] == "day" for row in told)
+    assert noted.asked("cast(`day` as string)") == is_partitioned
+
+
+def test_a_view_is_asked_for_once_the_run_has_switched_it(noted):
+    metastore, run = noted.metastore, noted.run
+    run.listed, view = {"s"}, Relation("s", STAGED)
+    listed = run.published.definitions[str(view)]
+    assert switching.definition_of(metastore, view) == listed
+    assert noted.asked("show table extended") == 0
+    metastore.relations[tuple(view)] = {"kept_versions": "none", "comment": "new"}
+    run.switched[str(view)] = "select 1"
+    told = switching.definition_of(metastore, view)
+    assert told == metastore.told(*view)
+
+
+def test_a_view_of_a_schema_that_was_not_there_yet_is_asked_for(noted):
+    noted.run.schemas = ["s", "later"]
+    noted.run.load_definitions()
+    assert noted.run.listed == {"s"}
+    noted.metastore.schemas["later"], view = {}, Relation("later", "users")
+    noted.metastore.relations[tuple(view)] = {"kept_versions": "none"}
+    assert switching.definition_of(noted.metastore, view)
+
+
 def test_a_run_that_keeps_versions_notes_once_that_it_has_read_them(noted):
     metastore, run = noted.metastore, noted.run
     for table in TABLES:
@@ -196,36 +273,106 @@ def test_a_run_that_keeps_versions_notes_once_that_it_has_read_them(noted):
     assert {entry["read"].run for entry in entries} == {RUN}
 
 
+def test_a_model_of_the_run_that_keeps_a_version_finds_it_read_by_this_run(noted):
+    later = noted.later_run("20260301000000_0123abcd")
+    noted.keep("users")
+    told = hooks.raw_tables_of(noted.metastore, noted.graph, [Relation("s", STAGED)])
+    assert {entry["read"].run for entry in told} == {later.name}
+
+
+def test_a_run_that_keeps_one_of_two_versions_takes_no_date_from_what_reads_both(
+    noted,
+):
+    both = f"s_versions.both__v{BEFORE}"
+    reads = [RawRead(f"raw.{table}", BEFORE, 1, 1) for table in TABLES]
+    value = encoded(" ".join(map(str, reads)))
+    noted.metastore.relations[tuple(both.split("."))] = {"raw_reads": value}
+    later = noted.later_run("20260301000000_0123abcd")
+    given = (noted.metastore, noted.graph, noted.nodes["stg_users"])
+    found = [replace(read, run=later.name) for read in reads]
+    switching.record_version(*given, both, found)
+    later = noted.later_run("20260401000000_0123abcd")
+    # Of all that the run before has found again, this one finds one table.
+    noted.keep("users")
+    last = noted.later_run("20260501000000_0123abcd").published.reads
+    staged = f"s_versions.{STAGED}__v{BEFORE}"
+    assert {read.run for read in last[staged]} == {later.name}
+    assert {read.run for read in last[both]} == {found[0].run}
+
+
+def test_what_no_run_can_find_again_is_not_in_the_note(noted):
+    # As of a parent that reads a relation which dbt does not know.
+    text = "raw.`o'brien(token)`"
+    unknown, read = RawRead(text, text), RawRead("raw.users", RUN, 1, 1)
+    kept = f"s_versions.{STAGED}__v{BEFORE}"
+    before = frozenset({unknown, replace(read, run=BEFORE)})
+    told = f"raw_reads={encoded(' '.join(map(str, before)))}]"
+    noted.run.published.versions[kept] = told
+    noted.run.published.reads[kept] = before
+    given = (noted.metastore, noted.graph, noted.nodes["stg_users"], kept)
+    switching.record_version(*given, [unknown, read])
+    noted.keep("jobs")
+    noted.run.note_found()
+    jobs = replace(read, table="raw.jobs")
+    told = noted.metastore.schemas["s_versions"]["found_again"]
+    assert found_again(told) == {RUN: {jobs.found}}
+    # Such a version has a note of its own.
+    assert raw_reads(noted.metastore.told(*kept.split("."))) == {unknown, read}
+
+
+def test_readings_of_several_runs_are_noted_with_their_version(noted):
+    kept = f"s_versions.{STAGED}__v{BEFORE}"
+    reads = {RawRead("raw.users", BEFORE, 1, 1), RawRead("raw.jobs", BEFORE, 2, 2)}
+    noted.run.published.reads[kept] = frozenset(reads)
+    # The run has selected one of the models behind them.
+    found = [replace(read, run=RUN) if read.rows == 1 else read for read in reads]
+    given = (noted.metastore, noted.graph, noted.nodes["stg_users"], kept)
+    switching.record_version(*given, found)
+    noted.run.note_found()
+    assert raw_reads(noted.metastore.told(*kept.split("."))) == {*found}
+    assert noted.metastore.schemas["s_versions"].get("found_again") is None
+
+
 def test_only_a_run_that_found_all_of_a_version_takes_the_place_of_its_own():
     jobs, users = RawRead("raw.jobs", BEFORE, 1, 1), RawRead("raw.users", BEFORE, 2, 2)
     empty = RawRead("raw.none", BEFORE, 0)
     name = f"a__v{BEFORE}"
 
-    def runs(reads: set[RawRead], found: dict[str, str]) -> set[str]:
+    def runs(reads: set[RawRead], found: dict[str, set[str]]) -> set[str]:
         published = Published()
         text = f"raw_reads={encoded(' '.join(map(str, reads)))}]"
         published._keep("s_versions", {name: text}, found)
         return {read.run for read in published.reads[f"s_versions.{name}"]}
 
-    assert runs({jobs, users}, {jobs.found: RUN, users.found: RUN}) == {RUN}
-    for found in (
-        {},
-        {jobs.found: RUN},
-        {jobs.found: RUN, users.found: "20260115000000_0123abcd"},
-        {jobs.found: RUN, replace(users, content=3).found: RUN},
+    between, of_both = "20260115000000_0123abcd", {jobs.found, users.found}
+    for found, run in (
+        ({RUN: of_both}, RUN),
+        ({RUN: of_both, between: of_both}, RUN),
+        # The later run has found one of them, the earlier one both.
+        ({RUN: {jobs.found}, between: of_both}, between),
+        ({}, BEFORE),
+        ({RUN: {jobs.found}}, BEFORE),
+        ({RUN: {jobs.found}, between: {users.found}}, BEFORE),
+        ({RUN: {jobs.found, replace(users, content=3).found}}, BEFORE),
+        ({"20251231000000_0123abcd": of_both}, BEFORE),
     ):
-        assert runs({jobs, users}, found) == {BEFORE}, found
+        assert runs({jobs, users}, found) == {run}, found
+    later = replace(users, run="20260301000000_0123abcd")
+    assert runs({jobs, later}, {RUN: of_both}) == {RUN}
+    assert runs({jobs, later}, {RUN: {jobs.found}}) == {BEFORE, later.run}
     # Nothing says what such a table held.
-    assert runs({jobs, empty}, {jobs.found: RUN, empty.found: RUN}) == {BEFORE}
+    assert runs({jobs, empty}, {RUN: {jobs.found}}) == {BEFORE}
 
 
 def test_the_note_of_what_was_found_has_the_last_runs_and_no_more_than_fits():
-    found = {f"{each:016x}": f"{20260101000000 + each}_0123abcd" for each in range(200)}
-    text = told_again(found)
+    of_runs = {
+        f"{20260101000000 + each}_0123abcd": {f"{each:016x}"} for each in range(200)
+    }
+    text = told_again(of_runs)
     assert len(text) <= LONGEST_COMMENT
     kept = found_again(text)
-    assert kept.items() <= found.items()
-    assert min(kept.values()) > max(found[each] for each in found.keys() - kept.keys())
-    few = dict.fromkeys(("a" * 16, "b" * 16), RUN)
+    assert kept.items() <= of_runs.items()
+    assert min(kept) > max(of_runs.keys() - kept.keys())
+    few = {BEFORE: {"a" * 16, "b" * 16}, RUN: {"a" * 16}}
     assert found_again(told_again(few)) == few
-    assert found_again("") == {}
+    assert found_again(told_again({})) == {}

@@ -16,6 +16,9 @@ import pytest
 from played_runs import PlayedRuns, in_order
 
 from dbt_secure_spark.lock import RunLock
+from dbt_secure_spark.raw_tables import table_of
+from dbt_secure_spark.run import found_by
+from dbt_secure_spark.versions import Published
 
 WORLDS = int(os.environ.get("WORLDS", "20"))
 SEED = int(os.environ.get("SEED", "0"))
@@ -34,10 +37,32 @@ class World(PlayedRuns):
             for key in (node["config"].get("narrowing") or {}).get("unique_key", ())
         }
         self.metastore.columns = [(key, "bigint") for key in ("user_id", *keys)]
+        self.tables = {
+            table_of(source): source["relation_name"]
+            for source in graph["sources"].values()
+        }
+        # What each run found in the raw tables.
+        self.found: dict[str, dict[str, int]] = {}
 
     def load_some(self) -> None:
         """Load some raw tables anew: the next state."""
         self.load(*self.choice.sample(self.sources, self.choice.randint(1, 4)))
+
+    def run(self, *given: Any) -> dict[str, list[str]]:
+        """Note what the run finds."""
+        left = super().run(*given)
+        self.found[f"{20260101000000 + self.runs}_0123abcd"] = dict(self.metastore.raw)
+        return left
+
+    def check_dates(self) -> None:
+        """Assert that each version is dated by runs that found the same rows."""
+        published = Published()
+        for schema in (f"{schema}_versions" for schema in self.schemas):
+            found = found_by(self.metastore, schema)
+            published.load_reads(self.metastore, schema, found)
+        for read in published.reads_of(published.reads):
+            if read.content is not None:
+                assert self.found[read.run][self.tables[read.table]] == read.rows, read
 
     def left_behind(self, built: list[str]) -> dict[str, list[str]]:
         """Leave out what other tests prove, and what takes time in a large graph."""
@@ -45,6 +70,7 @@ class World(PlayedRuns):
 
     def check(self) -> None:
         """Assert the law for each secure dataset there is."""
+        self.check_dates()
         for place in self.metastore.texts:
             if not place[1].startswith("vw_secure_dataset_"):
                 continue

@@ -27,6 +27,7 @@ from dbt_secure_spark.published_state import (
     plain,
     version_of,
 )
+from dbt_secure_spark.versions import Published, RawRead, encoded
 
 TOLD = """Catalog: spark_catalog
 Database: s
@@ -319,3 +320,20 @@ def test_a_state_looks_for_the_files_of_what_it_has_no_query_of(
     writer.run.published.definitions = told
     writer.state(None, GRAPH, {}, str)
     assert asked == [{"s.v"}]
+
+
+def test_a_version_that_stays_is_read_by_the_run_that_found_it_again(
+    state_file, tmp_path, monkeypatch
+):
+    (tmp_path / "part-0.parquet").touch()
+    before, now = "20260101000000_0123abcd", "20260201000000_0123abcd"
+    name, reads = f"s_versions.a__v{before}", {RawRead("raw.a", now, 1, 1)}
+    noted = encoded(str(RawRead("raw.a", before, 1, 1)))
+    told = f"Location: {tmp_path}\nTable Properties: [raw_reads={noted}]\n"
+    monkeypatch.setattr(published_state, "raw_tables", lambda *_: {})
+    tables = {name: f"{told}Schema: root\n"}
+    monkeypatch.setattr(published_state, "tables_of", lambda *_: tables)
+    writer = state_file()
+    writer.run.published = Published(reads={name: frozenset(reads)})
+    written = writer.state(Disk(tmp_path), GRAPH, {}, str)["versions"][name]
+    assert written["read"] == [*map(str, reads)]
