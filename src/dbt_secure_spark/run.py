@@ -642,7 +642,14 @@ def noted_with(adapter: SparkAdapter, schema: str, name: str) -> str | None:
 
 def found_by(adapter: SparkAdapter, schema: str) -> dict[str, set[str]]:
     """Return what runs found again in the raw tables behind a schema's versions."""
-    return found_again(schema_properties(adapter, schema).get(FOUND_AGAIN, ""))
+    try:
+        noted = schema_properties(adapter, schema)
+    except DbtRuntimeError as failure:
+        # Somebody may have dropped a schema that a view names.
+        if "SCHEMA_NOT_FOUND" not in str(failure):
+            raise
+        return {}
+    return found_again(noted.get(FOUND_AGAIN, ""))
 
 
 def read_from(adapter: SparkAdapter, schema: str) -> list[str]:

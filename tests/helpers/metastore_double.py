@@ -121,6 +121,8 @@ class RememberedMetastore:
         return found
 
     def describe_schema(self, schema):
+        if schema not in self.schemas:
+            raise DbtRuntimeError(f"[SCHEMA_NOT_FOUND] The schema `{schema}`")
         told = ", ".join(
             f"({k},{'*********' if HIDDEN.search(k + v) else v})"
             for k, v in self.schemas[schema].items()

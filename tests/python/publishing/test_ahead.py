@@ -376,3 +376,9 @@ def test_the_note_of_what_was_found_has_the_last_runs_and_no_more_than_fits():
     few = {BEFORE: {"a" * 16, "b" * 16}, RUN: {"a" * 16}}
     assert found_again(told_again(few)) == few
     assert found_again(told_again({})) == {}
+
+
+def test_a_version_in_a_schema_that_is_gone_is_read_from_itself(noted):
+    gone = f"gone_versions.a__v{BEFORE}"
+    (reading,) = hooks.readings_of(noted.metastore, Published(), [gone])
+    assert reading["read"] == RawRead(gone, gone)
