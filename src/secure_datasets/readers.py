@@ -16,13 +16,13 @@ from secure_datasets.sql.expressions import schema_and_name, sql_text
 
 Sources = Mapping[str, Mapping[str, Any]]
 
-VARIABLES = (
-    *("readers_views", "readers_functions"),
-    *("reader_accounts", "reader_applications"),
-)
+KINDS = ("readers_views", "readers_functions")
+VARIABLES = (*KINDS, "reader_accounts", "reader_applications")
 OF_VIEWS = "rendered_by=secure_datasets"
 # The beginning of the comment of a function.
 OF_FUNCTIONS = "Rendered by secure_datasets, columns "
+# It came with the path of function names that each view and function keeps.
+OF_PATHS = "current_path"
 # The commands before which the catalogue is checked.
 CHECKED = ("build", "clone", "retry", "run", "run-operation")
 # A session remembers the files of a table in these, and does not see rows that are
@@ -56,7 +56,7 @@ class ReadersObjects:
         """Stop dbt at the first invalid variable, which the catalogue may show."""
         given = {name: self.var(name) for name in VARIABLES}
         self.adapter.secure_datasets().check_readers_vars(given)
-        asked = [name for name in VARIABLES[:2] if given[name]]
+        asked = [name for name in KINDS if given[name]]
         if asked:
             self.macros["readers_names"]()
         if not asks_catalogue:
@@ -83,10 +83,11 @@ class ReadersObjects:
         Only the operation drops all views, or all functions: a run warns of those that
         its variables do not require.
         """
-        views, functions = (self.var(name) for name in VARIABLES[:2])
-        is_wanted = views or functions
-        sources = self.macros["readers_sources"]() if is_wanted else {}
-        users = self.macros["readers_users"]() if is_wanted else ""
+        views, functions = (self.var(name) for name in KINDS)
+        sources, users = {}, ""
+        if views or functions:
+            sources = self.macros["readers_sources"]()
+            users = self.macros["readers_users"]()
         is_operation = self.dbt.command == "run-operation"
         self._warn_of_sources_without_path(sources)
         if views or is_operation:
@@ -101,11 +102,7 @@ class ReadersObjects:
             self._warn_of_those_that_stay("readers_functions", OF_FUNCTIONS, found)
 
     def _publish_views(self, sources: Sources, users: str) -> None:
-        """Create, alter and drop the readers' views.
-
-        Every call alters an existing view, in one step of the metastore, so that no
-        change by hand stays.
-        """
+        """Create, alter and drop views; a change by hand of one does not stay."""
         schema, accounts = self.macros["readers_schema"](), self.var("reader_accounts")
         readers = self.var("readers", [])
         if sources:
@@ -115,14 +112,14 @@ class ReadersObjects:
         if readers:
             # First: nobody reads both in between.
             self.macros["_revoke_plain_datasets"](sources)
-        # Without the session's temporary views: a Python model may have made one of
-        # such a name.
+        # Without the session's temporary views, of which one may have such a name.
         found = self.adapter.definitions(schema)
         for name, source in sources.items():
             view = self.dbt.relation(schema=schema, identifier=name, type="view")
             query = view_query(source, accounts, users)
             if name in found:
                 _check_made_by_us(view, OF_VIEWS in found[name])
+                # In one step of the metastore.
                 self._run(f"alter view {view} as\n{query}")
             else:
                 mark = "tblproperties ('rendered_by' = 'secure_datasets')"
@@ -136,12 +133,10 @@ class ReadersObjects:
 
     def _publish_functions(self, sources: Sources, users: str) -> None:
         """Create, replace and drop the readers' functions."""
-        found, knows_paths = self._functions(), self._engine_knows_paths()
+        found, has_paths = self._functions(), self._engine_has(OF_PATHS)
         for name, source in sources.items():
             function = self._function(name)
-            self._publish_function(
-                function, source, users, found.get(name), knows_paths
-            )
+            self._publish_function(function, source, users, found.get(name), has_paths)
             for role in self.var("reader_applications"):
                 self._run(f"grant execute on function {function} to `{role}`")
         for name, told in found.items():
@@ -154,7 +149,7 @@ class ReadersObjects:
         source: Mapping[str, Any],
         users: str,
         told: str | None,
-        knows_paths: bool,
+        has_paths: bool,
     ) -> None:
         """Create a function, or replace it if it differs.
 
@@ -172,7 +167,7 @@ class ReadersObjects:
             if granted not in told:
                 self._run(f"drop function if exists {name}")
             # Without a path of its own a function resolves functions by its reader's.
-            has_path = not knows_paths or "\nSQL Path:" in told
+            has_path = not has_paths or "\nSQL Path:" in told
             if mark + granted in told and body in told and has_path:
                 return
         self._run(
@@ -186,10 +181,7 @@ class ReadersObjects:
             )
 
     def _run(self, statement: str) -> None:
-        """Run a statement if this command may publish now.
-
-        A run may have been suspended meanwhile.
-        """
+        """Run a statement if this run was not suspended, and may publish now."""
         self.hold()
         self.adapter.execute(statement)
 
@@ -218,11 +210,6 @@ class ReadersObjects:
         """Whether the engine has a built-in function whose name matches a pattern."""
         return bool(rows_of(self.adapter, f"show system functions like '{functions}'"))
 
-    def _engine_knows_paths(self) -> bool:
-        """Whether views and functions keep a path of their own for function names."""
-        # The path came with it.
-        return self._engine_has("current_path")
-
     def _warn_of_those_that_stay(
         self, name: str, mark: str, found: Mapping[str, str]
     ) -> None:
@@ -239,7 +226,7 @@ class ReadersObjects:
 
         They resolve functions by the path of the reader, whatever stands over them.
         """
-        if not sources or not self._engine_knows_paths():
+        if not sources or not self._engine_has(OF_PATHS):
             return
         without = [
             source["view"].identifier

@@ -39,6 +39,7 @@ datasets:
                 x: {visible_to: everyone}
                 y: {tier: team, keys: {team_id: a}}
 """
+COLUMNS = {"a": "bigint", "user_id": "bigint"}
 RESTRICTED = "policies: [{role: A, resource: news, condition: 'a = 1'}]"
 
 
@@ -54,6 +55,15 @@ class Catalogue:
         return None, SimpleNamespace(rows=[(self.catalog,)])
 
 
+class Relation(str):
+    """A relation, written as its name."""
+
+    @property
+    def identifier(self) -> str:
+        """Return its name in its schema."""
+        return self.rpartition(".")[2]
+
+
 class Publishing:
     """The macros that publish readers' objects, over relations that are there."""
 
@@ -65,6 +75,10 @@ class Publishing:
         self.instead: str | None = None
         # The engine's functions.
         self.functions = {"current_path"}
+        # Relations of an earlier version.
+        self.without_path: set[str] = set()
+        # The columns of the accounts; none where the relation is not there.
+        self.columns: dict[str, str] | None = None
         # The query of each relation that is published; of the others none is told.
         self.texts: dict[str, str] = {}
         # What the metastore tells of relations.
@@ -90,13 +104,15 @@ class Publishing:
             secure_datasets=self.macros.secure_datasets,
             readers_objects=lambda *given: ReadersObjects(adapter, *given),
             definitions=self.definitions,
-            definition_of=lambda relation: "\nSQL Path: system.builtin",
+            definition_of=lambda relation: (
+                "" if str(relation) in self.without_path else "\nSQL Path: system"
+            ),
             check_schema_exists=lambda database, schema: True,
-            get_relation=lambda database, schema, name: None,
+            get_relation=lambda database, schema, name: self.columns and name,
             set_for_views=lambda: self.made.append("set"),
             get_columns_in_relation=lambda relation: [
-                SimpleNamespace(column="a", dtype="bigint"),
-                SimpleNamespace(column="user_id", dtype="bigint"),
+                SimpleNamespace(column=name, dtype=data_type)
+                for name, data_type in (self.columns or COLUMNS).items()
             ],
             with_catalog=lambda name: with_catalog(Catalogue(), name),
             shows_public_rows=lambda relation: shows_rows_of_nobody(
@@ -119,7 +135,9 @@ class Publishing:
             _revoke_plain_datasets=lambda sources: self.made.append("revoke"),
             api=SimpleNamespace(
                 Relation=SimpleNamespace(
-                    create=lambda schema, identifier, type: f"{schema}.{identifier}"
+                    create=lambda schema, identifier, type: Relation(
+                        f"{schema}.{identifier}"
+                    )
                 )
             ),
             adapter=adapter,
@@ -300,6 +318,42 @@ def test_only_the_operation_drops_all_that_no_variable_asks_for(command):
         " are. If they are to go, dbt run-operation publish_readers_objects drops them."
         for name in ("readers_views", "readers_functions")
     ]
+
+
+@pytest.mark.parametrize("knows_paths", [True, False])
+def test_datasets_that_an_earlier_version_made_without_a_path_are_warned_of(
+    knows_paths,
+):
+    publishing = Publishing()
+    publishing.functions = {"current_path"} if knows_paths else set()
+    publishing.without_path = {"s.vw_secure_dataset_runs", "s.team_access"}
+    publishing.publish()
+    assert publishing.macros.warnings == knows_paths * [
+        "In these a reader's own functions may stand before Spark's, since an earlier"
+        " version made them: run team_access, vw_secure_dataset_runs."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("accounts", "columns", "said"),
+    [
+        ("a.b", None, "names a.b, which does not exist"),
+        # The run may build it.
+        ("s.stg_users", None, None),
+        ("a.b", {"Account": "string", "USER_ID": "int"}, None),
+        ("a.b", {"account": "string", "user_id": "string"}, "names a.b, which needs"),
+        ("a.b", {"account": "int", "user_id": "bigint"}, "names a.b, which needs"),
+        ("a.b", {"user_id": "bigint"}, "names a.b, which needs the columns account"),
+    ],
+)
+def test_accounts_are_a_relation_of_an_account_and_a_user_id(accounts, columns, said):
+    publishing = Publishing(as_of=None, before=None, reader_accounts=accounts)
+    publishing.columns = columns
+    if said is None:
+        publishing.macros.check_readers_vars()
+    else:
+        with pytest.raises(CompilationError, match=f"vars: reader_accounts {said}"):
+            publishing.macros.check_readers_vars()
 
 
 def test_each_view_is_read_back_by_the_query_that_it_was_made_with():
