@@ -13,6 +13,7 @@ from secure_datasets.questions.changes import access_changes, states
 from secure_datasets.questions.facts.uncounted import uncounted_deliveries
 from secure_datasets.questions.macro_methods import access_questions
 from secure_datasets.questions.timeline import access_timelines
+from secure_datasets.readers import readers_objects
 from secure_datasets.render.by_exists import rules_by_exists
 from secure_datasets.render.laws import law_of_roles
 from secure_datasets.render.privileges import privileges
@@ -64,6 +65,7 @@ METHODS = {
     "privileges": privileges,
     "staging": staging,
     "rules_by_exists": rules_by_exists,
+    "readers_objects": readers_objects,
     # What changes between two states
     "access_changes": access_changes,
     "check_comparison": states.check_comparison,

@@ -436,8 +436,6 @@ class SecureDatasets(Planner):
                 " --accounts, or by the variable reader_accounts."
             )
 
-    view_of_readers = staticmethod(readers.view_query)
-    function_of_readers = staticmethod(readers.function_body)
     users_of_readers = staticmethod(readers.users_of_readers)
 
     def readers_names(self, config: dict[str, Any]) -> dict[str, str]:

@@ -70,6 +70,7 @@ VARS = {
     "reader_accounts": "security.accounts",
     "before": "before",
     "after": "after",
+    "compute": "default",
     "feeds": {},
     "absent_tables": [],
 }

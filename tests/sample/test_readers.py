@@ -5,25 +5,26 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 from collections import Counter
-from contextlib import redirect_stdout
-from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from customer_project import customer_project
 from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt.adapters.spark import SparkAdapter
+from dbt_common.exceptions import CompilationError
 from jinja2 import Environment
 from own_config import SAMPLES, document_of, together
 from projects import ROOT
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from rendering import Macros, Stopped
+from rendering import Macros
 
 from dbt_secure_spark.session import ANSI, ZONE, with_settings
 from secure_datasets.macro_methods import SecureDatasets
+from secure_datasets.readers import ReadersObjects
 from secure_datasets.render.readers import function_body, view_query
 
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
@@ -1035,12 +1036,50 @@ def test_no_other_privilege_on_plain_datasets_is_beside_the_readers_views(
         folder = tmp_path / f"root_{number}"
         grants = {"secure": {"+grants": {privilege: ["analysts"]}}}
         customer_project(folder, product, None, {"models": {"secure_datasets": grants}})
-        options = ("--quiet", "run-operation", "_check_grants_of_plain_datasets")
-        with redirect_stdout(StringIO()) as printed:
-            assert not dbt(*options, folder=folder).success
-        said = " ".join(printed.getvalue().split())
+        options = ("--quiet", "--no-partial-parse", "--no-write-json")
+        result = dbt("parse", *options, folder=folder)
+        assert result.success, result.exception
+        result.result.build_flat_graph()
+        with pytest.raises(CompilationError) as stopped:
+            readers_macros(result.result.flat_graph["nodes"]).check_readers_vars()
+        said = stopped.value.msg
         assert "by `grants` in dbt_project.yml 'analysts' would be granted" in said
         assert "beside them, which filters nothing: take these grants away." in said
+
+
+def readers_macros(nodes: dict, command: str = "run", **others: object) -> Macros:
+    """Return macros over nodes, on a metastore that has the accounts.
+
+    others  variables, and `told` of a readers' view, if one is there
+    """
+    told, asked = others.pop("told", ""), others.pop("asked", [])
+    of_vars = {"readers_views": True, "readers_functions": False}
+    of_vars |= {"reader_accounts": ACCOUNTS, "reader_applications": [], **others}
+    columns = {"account": "string", "user_id": "bigint"}
+    adapter = SimpleNamespace(
+        readers_objects=lambda *given: ReadersObjects(adapter, *given),
+        secure_datasets=SecureDatasets,
+        definitions=lambda schema: asked.append(schema) or {"jobs": told},
+        execute=lambda query, fetch: (None, SimpleNamespace(rows=[("current_path",)])),
+        get_relation=lambda database, schema, name: name,
+        get_columns_in_relation=lambda relation: [
+            SimpleNamespace(column=name, dtype=of) for name, of in columns.items()
+        ],
+    )
+    macros = Macros("")
+    macros.stand_in(
+        execute=True,
+        flags=SimpleNamespace(WHICH=command),
+        target={},
+        api=SimpleNamespace(Relation=SimpleNamespace(create=None)),
+        var=lambda name, default=None: of_vars.get(name, default),
+        project_schema=lambda: "s",
+        readers_schema=lambda: "s_readers",
+        readers_names=lambda: {"jobs": "vw_secure_dataset_jobs"},
+        graph=SimpleNamespace(nodes=nodes),
+        adapter=adapter,
+    )
+    return macros
 
 
 @pytest.mark.parametrize(
@@ -1068,18 +1107,13 @@ def test_what_is_granted_beside_the_readers_views_is_told_by_what_grants_it(
 ):
     name = "vw_secure_dataset_jobs"
     node = {"name": name, "relation_name": f"s.{name}", "config": config}
-    macros = Macros("")
-    macros.stand_in(
-        var=lambda name, default=None: ["r"] if name == "readers" else default,
-        readers_names=lambda: {"jobs": name},
-        graph={"nodes": {"a": node}},
-    )
+    macros = readers_macros({"a": node}, readers=["r"])
     if said is None:
-        macros._check_grants_of_plain_datasets()
+        macros.check_readers_vars()
     else:
-        with pytest.raises(Stopped) as stopped:
-            macros._check_grants_of_plain_datasets()
-        assert str(stopped.value) == f"vars: readers_views {said}"
+        with pytest.raises(CompilationError) as stopped:
+            macros.check_readers_vars()
+        assert stopped.value.msg == f"vars: readers_views {said}"
 
 
 RENDERED = "Table Properties: [rendered_by=secure_datasets]"
@@ -1106,24 +1140,11 @@ def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
         "config": config,
     }
     asked = []
-    of_vars = {"readers_views": False, "readers_functions": False}
-    of_vars |= {"reader_accounts": "", "reader_applications": []}
-    macros = Macros("")
-    macros.stand_in(
-        execute=True,
-        var=lambda name, default=None: of_vars.get(name, default),
-        readers_names=lambda: {"jobs": node["name"]},
-        readers_schema=lambda: "s_readers",
-        flags={"WHICH": command},
-        graph={"nodes": {"a": node}},
-        adapter={
-            "definitions": lambda schema: asked.append(schema) or {"jobs": told},
-            "secure_datasets": SecureDatasets,
-        },
-    )
+    of_vars = {"readers_views": False, "reader_accounts": ""}
+    macros = readers_macros({"a": node}, command, told=told, asked=asked, **of_vars)
     if is_refused:
         said = "readers' views are there: s.vw_secure_dataset_jobs, which"
-        with pytest.raises(Stopped, match=said):
+        with pytest.raises(CompilationError, match=said):
             macros.check_readers_vars()
     else:
         macros.check_readers_vars()
@@ -1174,10 +1195,6 @@ def test_who_reads_the_views_keeps_no_plain_dataset_that_an_earlier_run_granted(
         "revoke SELECT on s.vw_secure_dataset_jobs from ['People']",
         "revoke MODIFY on s.vw_secure_dataset_jobs from ['people']",
     ]
-    text = (ROOT / "macros/readers/publish_readers_objects.sql").read_text()
-    views = text[text.index("macro _publish_readers_views") :]
-    # First: nobody reads both in between.
-    assert views.index("_revoke_plain_datasets") < views.index("create view")
 
 
 @pytest.mark.parametrize(

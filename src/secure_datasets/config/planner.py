@@ -15,7 +15,6 @@ class Planner:
     """Plans the secure datasets of a checked config for macros."""
 
     sql_text = staticmethod(expressions.sql_text)
-    schema_and_name = staticmethod(expressions.schema_and_name)
     sql_name = staticmethod(expressions.sql_name)
     values_query = staticmethod(writing.values_query)
     values_row = staticmethod(writing.values_row)

@@ -631,7 +631,6 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/operations/run_summary.sql": {"startswith"},
     "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
     # Names that the catalogue or the adapter tells.
-    "macros/readers/publish_readers_objects.sql": {"split", "removesuffix", "endswith"},
     "macros/staging/changed_raw_tables.sql": {"split"},
     "macros/staging/versions_to_compare.sql": {"split", "rpartition"},
     # A label in a comment, in which Spark would read `${name}` as a variable.

@@ -7,12 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 import sqlglot
-from rendering import Macros, Stopped
+from dbt_common.exceptions import CompilationError
+from rendering import Macros
 from sqlglot import exp
 
 from dbt_secure_spark.catalogs import with_catalog
 from dbt_secure_spark.queries import shows_rows_of_nobody
-from secure_datasets.macro_methods import SecureDatasets
+from secure_datasets.readers import ReadersObjects
 from secure_datasets.render.readers import problems_of_vars
 
 ACCOUNTS = "security.reader_accounts"
@@ -38,6 +39,7 @@ datasets:
                 x: {visible_to: everyone}
                 y: {tier: team, keys: {team_id: a}}
 """
+COLUMNS = {"a": "bigint", "user_id": "bigint"}
 RESTRICTED = "policies: [{role: A, resource: news, condition: 'a = 1'}]"
 
 
@@ -53,12 +55,30 @@ class Catalogue:
         return None, SimpleNamespace(rows=[(self.catalog,)])
 
 
+class Relation(str):
+    """A relation, written as its name."""
+
+    @property
+    def identifier(self) -> str:
+        """Return its name in its schema."""
+        return self.rpartition(".")[2]
+
+
 class Publishing:
     """The macros that publish readers' objects, over relations that are there."""
 
     def __init__(self, document: str = DOCUMENT, **of_vars: object) -> None:
         self.made: list[str] = []
+        # The descriptions of functions that are there before.
         self.told: dict[str, str] = {}
+        # What the catalogue tells of a function that was made; none for the statement.
+        self.instead: str | None = None
+        # The engine's functions.
+        self.functions = {"current_path"}
+        # Relations of an earlier version.
+        self.without_path: set[str] = set()
+        # The columns of the accounts; none where the relation is not there.
+        self.columns: dict[str, str] | None = None
         # The query of each relation that is published; of the others none is told.
         self.texts: dict[str, str] = {}
         # What the metastore tells of relations.
@@ -74,47 +94,83 @@ class Publishing:
                 "relation_name": name,
                 "resource_type": "model",
                 "package_name": "secure_datasets",
+                "config": {},
             }
             for name in READ
         }
-        given = {"reader_accounts": ACCOUNTS, "reader_applications": [], **of_vars}
+        given = {"readers_views": True, "readers_functions": True, "readers": []}
+        given |= {"reader_accounts": ACCOUNTS, "reader_applications": [], **of_vars}
+        adapter = SimpleNamespace(
+            secure_datasets=self.macros.secure_datasets,
+            readers_objects=lambda *given: ReadersObjects(adapter, *given),
+            definitions=self.definitions,
+            definition_of=lambda relation: (
+                "" if str(relation) in self.without_path else "\nSQL Path: system"
+            ),
+            check_schema_exists=lambda database, schema: True,
+            get_relation=lambda database, schema, name: self.columns and name,
+            set_for_views=lambda: self.made.append("set"),
+            get_columns_in_relation=lambda relation: [
+                SimpleNamespace(column=name, dtype=data_type)
+                for name, data_type in (self.columns or COLUMNS).items()
+            ],
+            with_catalog=lambda name: with_catalog(Catalogue(), name),
+            shows_public_rows=lambda relation: shows_rows_of_nobody(
+                self.texts.get(relation)
+            ),
+            note_switch=self.switched.__setitem__,
+            execute=self.execute,
+        )
         self.macros.stand_in(
+            execute=True,
+            flags=SimpleNamespace(WHICH="run"),
+            target={"database": None},
             graph=SimpleNamespace(nodes=nodes),
             var=lambda name, default=None: given.get(name, default),
             project_schema=lambda: "s",
-            local_md5=lambda text: "md5",
+            hold_run=lambda: True,
+            apply_grants=lambda view, grants, should_revoke: self.made.append(
+                f"grant on {view}: {grants}"
+            ),
+            _revoke_plain_datasets=lambda sources: self.made.append("revoke"),
             api=SimpleNamespace(
                 Relation=SimpleNamespace(
-                    create=lambda schema, identifier, type: f"{schema}.{identifier}"
+                    create=lambda schema, identifier, type: Relation(
+                        f"{schema}.{identifier}"
+                    )
                 )
             ),
-            adapter=SimpleNamespace(
-                secure_datasets=SecureDatasets,
-                definitions=lambda schema, name=None: (
-                    {name: self.kept.get(f"{schema}.{name}", "")} if name else {}
-                ),
-                get_columns_in_relation=lambda relation: [
-                    SimpleNamespace(column="a", dtype="bigint"),
-                    SimpleNamespace(column="user_id", dtype="bigint"),
-                ],
-                with_catalog=lambda name: with_catalog(Catalogue(), name),
-                shows_public_rows=lambda relation: shows_rows_of_nobody(
-                    self.texts.get(relation)
-                ),
-                note_switch=self.switched.__setitem__,
-            ),
-            _run_under_lock=lambda statement: self.made.append(statement) or "",
-            _functions_of_readers=lambda: self.told,
-            _told_of_function=lambda name: self.made[-1],
-            _engine_knows_paths=lambda: True,
+            adapter=adapter,
         )
+
+    def definitions(self, schema: str, name: str | None = None) -> dict[str, str]:
+        """Return what the metastore tells of a schema's relations, or of one."""
+        if name:
+            return {name: self.kept.get(f"{schema}.{name}", "")}
+        places = [(each.rpartition("."), told) for each, told in self.kept.items()]
+        return {name: told for (place, _, name), told in places if place == schema}
+
+    def execute(self, statement: str, fetch: bool = False) -> tuple:
+        """Answer what is asked of the catalogue; note what is made."""
+        rows: list[tuple[str]] = []
+        asked = statement.rpartition(" ")[2]
+        if statement.startswith("show user functions in "):
+            rows = [(f"spark_catalog.{name}",) for name in self.told]
+        elif statement.startswith("show system functions like "):
+            rows = [
+                (name,) for name in asked[1:-1].split("|") if name in self.functions
+            ]
+        elif statement.startswith("describe function extended "):
+            made = [each for each in self.made if f"function {asked}(" in each]
+            rows = [(self.instead or made[-1],)] if made else [(self.told[asked],)]
+        else:
+            self.made.append(statement)
+        return None, SimpleNamespace(rows=rows)
 
     def publish(self) -> list[str]:
         """Publish views and functions; return their queries."""
         self.made.clear()
-        sources, users = self.macros.readers_sources(), self.macros.readers_users()
-        self.macros._publish_readers_views(sources, users)
-        self.macros._publish_readers_functions(sources, users)
+        self.macros._readers_objects().publish()
         return [
             statement.split("\nas\n" if "view" in statement else "\nreturn\n")[1]
             for statement in self.made
@@ -162,16 +218,10 @@ def test_accounts_of_another_catalog_are_not_looked_for_in_this_one(catalog):
 
 
 def test_what_a_hook_has_set_is_set_again_before_views_and_functions_are_made():
-    publishing = Publishing(readers_views=True, readers_functions=True)
+    publishing = Publishing()
     done, macros = publishing.made, publishing.macros
-    adapter = macros._templates["publish_readers_objects"].globals["adapter"]
-    adapter.set_for_views = lambda: done.append("set")
     macros.stand_in(
-        execute=True,
-        flags=SimpleNamespace(WHICH="run"),
-        _hold_or_stop=lambda: done.append("held") or "",
-        check_readers_vars=lambda: "",
-        _warn_of_sources_without_path=lambda sources: "",
+        hold_run=lambda: not done.append("held"), check_readers_vars=lambda: ""
     )
     macros.publish_readers_objects()
     assert done[:2] == ["held", "set"]
@@ -179,6 +229,131 @@ def test_what_a_hook_has_set_is_set_again_before_views_and_functions_are_made():
     assert {"create view s_readers.runs", "create or replace function s.runs_of"} <= {
         *made
     }
+    # A run that was suspended may have lost its lock meanwhile.
+    sent = [number for number, each in enumerate(done) if each not in ("held", "set")]
+    assert all(done[number - 1] == "held" for number in sent)
+
+
+def test_nothing_is_published_beside_another_run():
+    publishing = Publishing()
+    publishing.macros.stand_in(hold_run=lambda: False)
+    with pytest.raises(CompilationError, match="another dbt run is building: wait"):
+        publishing.macros.publish_readers_objects()
+    assert publishing.made == []
+
+
+def test_no_reader_holds_a_plain_dataset_and_a_view_at_once():
+    publishing = Publishing(readers=["r"], readers_functions=False)
+    publishing.publish()
+    assert [made.split("\n")[0] for made in publishing.made] == [
+        "create schema if not exists s_readers",
+        "revoke",
+        *(
+            line
+            for name in ("runs", "news", "team_access")
+            for line in (
+                f"create view s_readers.{name}",
+                f"grant on s_readers.{name}: {{'select': ['r']}}",
+            )
+        ),
+    ]
+
+
+OURS = "Table Properties: [rendered_by=secure_datasets]"
+COMMENT = "Comment: Rendered by secure_datasets, columns md5. For nobody by name."
+
+
+def test_a_view_that_is_there_is_altered_and_one_without_a_dataset_is_dropped():
+    publishing = Publishing(readers_functions=False)
+    publishing.kept["s_readers.runs"] = publishing.kept["s_readers.old"] = OURS
+    publishing.kept["s_readers.theirs"] = "Table Properties: [of=somebody]"
+    publishing.publish()
+    made = [statement.split("\n")[0] for statement in publishing.made]
+    assert "alter view s_readers.runs as" in made
+    assert [each for each in made if "drop" in each] == [
+        "drop view if exists s_readers.old"
+    ]
+
+
+def test_a_function_of_other_applications_or_without_a_dataset_is_dropped():
+    publishing = Publishing(readers_views=False, reader_applications=["app"])
+    publishing.told = {"s.runs_of": COMMENT, "s.old_of": COMMENT, "s.sum_of": "theirs"}
+    publishing.publish()
+    made = [statement.split("(")[0] for statement in publishing.made]
+    assert made[:3] == [
+        "drop function if exists s.runs_of",
+        "create or replace function s.runs_of",
+        "grant execute on function s.runs_of to `app`",
+    ]
+    assert [each for each in made[3:] if "drop" in each] == [
+        "drop function if exists s.old_of"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_view"), [("s_readers.runs", True), ("s.runs_of", False)]
+)
+def test_what_somebody_else_made_is_left_alone(name, is_view):
+    publishing = Publishing(readers_views=is_view, readers_functions=not is_view)
+    (publishing.kept if is_view else publishing.told)[name] = "of somebody"
+    with pytest.raises(CompilationError, match=f"{name} exists, and was not made by"):
+        publishing.publish()
+
+
+@pytest.mark.parametrize("command", ["run", "run-operation"])
+def test_only_the_operation_drops_all_that_no_variable_asks_for(command):
+    publishing = Publishing(readers_views=False, readers_functions=False)
+    publishing.macros.stand_in(flags=SimpleNamespace(WHICH=command))
+    publishing.kept["s_readers.runs"] = OURS
+    publishing.told["s.runs_of"] = COMMENT
+    publishing.publish()
+    if command == "run-operation":
+        dropped = ["view if exists s_readers.runs", "function if exists s.runs_of"]
+        assert publishing.made == [f"drop {each}" for each in dropped]
+        assert publishing.macros.warnings == []
+        return
+    assert publishing.made == []
+    assert publishing.macros.warnings == [
+        f"This run was not asked for {name}, of which there are 1: they stay as they"
+        " are. If they are to go, dbt run-operation publish_readers_objects drops them."
+        for name in ("readers_views", "readers_functions")
+    ]
+
+
+@pytest.mark.parametrize("knows_paths", [True, False])
+def test_datasets_that_an_earlier_version_made_without_a_path_are_warned_of(
+    knows_paths,
+):
+    publishing = Publishing()
+    publishing.functions = {"current_path"} if knows_paths else set()
+    publishing.without_path = {"s.vw_secure_dataset_runs", "s.team_access"}
+    publishing.publish()
+    assert publishing.macros.warnings == knows_paths * [
+        "In these a reader's own functions may stand before Spark's, since an earlier"
+        " version made them: run team_access, vw_secure_dataset_runs."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("accounts", "columns", "said"),
+    [
+        ("a.b", None, "names a.b, which does not exist"),
+        # The run may build it.
+        ("s.stg_users", None, None),
+        ("a.b", {"Account": "string", "USER_ID": "int"}, None),
+        ("a.b", {"account": "string", "user_id": "string"}, "names a.b, which needs"),
+        ("a.b", {"account": "int", "user_id": "bigint"}, "names a.b, which needs"),
+        ("a.b", {"user_id": "bigint"}, "names a.b, which needs the columns account"),
+    ],
+)
+def test_accounts_are_a_relation_of_an_account_and_a_user_id(accounts, columns, said):
+    publishing = Publishing(as_of=None, before=None, reader_accounts=accounts)
+    publishing.columns = columns
+    if said is None:
+        publishing.macros.check_readers_vars()
+    else:
+        with pytest.raises(CompilationError, match=f"vars: reader_accounts {said}"):
+            publishing.macros.check_readers_vars()
 
 
 def test_each_view_is_read_back_by_the_query_that_it_was_made_with():
@@ -194,39 +369,34 @@ def test_each_view_is_read_back_by_the_query_that_it_was_made_with():
 
 def test_a_function_that_the_catalogue_takes_without_effect_stops_the_run():
     publishing = Publishing()
-    publishing.macros.stand_in(_told_of_function=lambda name: "an older one")
-    with pytest.raises(Stopped, match=r"statement, and s\.runs_of is not what"):
+    publishing.instead = "an older one"
+    with pytest.raises(CompilationError, match=r"and s\.runs_of is not what it was"):
         publishing.publish()
 
 
 @pytest.mark.parametrize("name", ["readers_views", "readers_functions"])
 @pytest.mark.parametrize(
-    ("rows", "is_safe"),
+    ("functions", "is_safe"),
     [
-        ([], False),
+        (set(), False),
         # 4.2 and newer; Databricks.
-        ([("current_path",)], True),
-        ([("current_metastore",)], True),
+        ({"current_path"}, True),
+        ({"current_metastore"}, True),
     ],
 )
 def test_an_engine_that_takes_a_reader_s_functions_for_its_own_gets_no_readers(
-    name, rows, is_safe
+    name, functions, is_safe
 ):
     asked = {"readers_views": False, "readers_functions": False, name: True}
-    macros = Publishing(**asked, as_of=None, before=None).macros
-    macros.stand_in(
-        execute=True,
-        flags=SimpleNamespace(WHICH="run"),
-        run_query=lambda query: SimpleNamespace(rows=rows),
-        _check_that_views_are_not_forgotten=lambda: "",
-        _check_columns_of_accounts=lambda accounts: "",
-        _check_grants_of_plain_datasets=lambda: "",
-    )
+    accounts = {"reader_accounts": "s.stg_users"}
+    publishing = Publishing(**asked, **accounts, as_of=None, before=None)
+    publishing.functions = functions
     if is_safe:
-        macros.check_readers_vars()
+        publishing.macros.check_readers_vars()
         return
-    with pytest.raises(Stopped, match=f"vars: {name} needs Spark 4.2 or newer: in"):
-        macros.check_readers_vars()
+    said = f"vars: {name} needs Spark 4.2 or newer: in"
+    with pytest.raises(CompilationError, match=said):
+        publishing.macros.check_readers_vars()
 
 
 def test_a_function_s_id_is_a_text_that_is_read_strictly():
