@@ -25,9 +25,10 @@ followed as (
     select
         *,
         -- A successor whose beginning can't be read is none.
-        lead(unix_micros(feed_from)) ignore nulls over (
+        min(unix_micros(feed_from)) over (
             partition by feed_id
             order by feed_from asc nulls first, feed_is_open desc, feed_until asc nulls last
+            rows between 1 following and unbounded following
         ) as next_from
     from numbered
     where feed_id is not null
