@@ -37,7 +37,7 @@
 {% endmacro %}
 
 
-{# What checks and publishes the readers' objects: Python, with what dbt knows. #}
+{# Python that checks and publishes the readers' objects, with the facts and functions of dbt that it needs. #}
 {% macro _readers_objects() %}
     {{ return(adapter.readers_objects(secure_datasets, var, graph.nodes, {
         'command': flags.WHICH, 'database': target.database, 'schema': project_schema(), 'relation': api.Relation.create,

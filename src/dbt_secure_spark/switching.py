@@ -25,6 +25,7 @@ from dbt_secure_spark.versions import (
     encoded,
     is_published,
     run_of_all,
+    set_properties,
     versions_kept,
 )
 from secure_datasets.sql.expressions import sql_text
@@ -70,8 +71,7 @@ def record_version(
         value = encoded(" ".join(sorted(map(str, reads)))) or NOTHING
         properties = [f"'raw_reads' = '{value}'"]
         properties += properties_of_made(adapter, graph, node, version, made)
-        told = ", ".join(properties)
-        adapter.execute(f"alter table {version} set tblproperties ({told})")
+        set_properties(adapter, version, properties)
     run.published.reads[name] = reads
 
 

@@ -59,6 +59,7 @@ from dbt_secure_spark.versions import (
     named_versions,
     raw_files,
     rows_of,
+    set_properties,
 )
 from secure_datasets.sql.clock_texts import is_clock
 from secure_datasets.sql.functions import CHANCE, CLOCK, FOREIGN, SESSION
@@ -469,6 +470,5 @@ def note_files(
     noted = {digest for _, digest in raw_files(told)}
     if {files.digest for files in made.files.values()} <= noted:
         return
-    if properties := properties_of_made(adapter, graph, node, version, made):
-        told = ", ".join(properties)
-        adapter.execute(f"alter table {version} set tblproperties ({told})")
+    properties = properties_of_made(adapter, graph, node, version, made)
+    set_properties(adapter, version, properties)

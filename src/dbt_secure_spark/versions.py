@@ -230,7 +230,7 @@ def told_again(found: Mapping[str, set[str]]) -> str:
 def _as_found_last(
     reads: frozenset[RawRead] | None, found: Mapping[str, set[str]]
 ) -> frozenset[RawRead] | None:
-    """Return a version's raw reads as those of the last run that found all of them."""
+    """Return a version's raw reads, dated by the last run that found all of them."""
     if not reads:
         return reads
     own, wanted = {read.run for read in reads}, {read.found for read in reads}
@@ -400,6 +400,14 @@ def definitions(
             attempts -= 1
             if not attempts or "TABLE_OR_VIEW_NOT_FOUND" not in str(failure):
                 raise
+
+
+def set_properties(
+    adapter: SparkAdapter, version: str, properties: Iterable[str]
+) -> None:
+    """Set properties of a version's table, each given as SQL; none sends nothing."""
+    if told := ", ".join(properties):
+        adapter.execute(f"alter table {version} set tblproperties ({told})")
 
 
 def rows_of(adapter: SparkAdapter, query: str) -> list[Any]:

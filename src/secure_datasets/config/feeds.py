@@ -547,7 +547,7 @@ def _as_macros_have_it(name: str, feed: Feed, table: Mapping[str, Any]) -> dict:
         "deletes": bool(feed.deleted_when) or feed.kind in ("snapshots", "periods"),
         # Without any time, what was there before can't be told from what came since.
         "has_history": feed.kind != "current" and sources[LOADED] is not None,
-        # What the format of a table without history keeps, where its past is read.
+        # Kept by the format of a table without history; empty unless its past is read.
         "snapshots": None,
         "sources": sources,
         "reads": {
