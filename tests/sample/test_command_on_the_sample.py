@@ -167,7 +167,9 @@ def test_Q3_what_questions_ask_beyond_the_models_is_exact(spark):
     query = (
         "select n, get_json_object(j, '$.a') as a, rank() over newest as place,"
         " first_value(j) over newest as newest_j, startswith(j, concat('{', '\"a')) as"
-        " is_of_a from told window newest as"
+        " is_of_a, last_value(case when n % 2 = 0 then n end) ignore nulls over"
+        " (partition by part order by j, n range between unbounded preceding and"
+        " current row) as even_n from told window newest as"
         " (partition by part order by j desc, n asc) order by n"
     )
     found = DuckDB({"told": Rows(columns, rows)}).ask(query)

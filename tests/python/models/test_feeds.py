@@ -318,6 +318,25 @@ def test_f4_a_row_that_came_and_changed_its_id_is_gone_by_a_key_alone_too():
     assert {row[KEY]: row["is_live"] for row in found} == {1: False, 2: True}
 
 
+def test_f4_a_row_that_left_is_gone_by_a_key_alone_whatever_is_delivered_again():
+    """An update of another column, a change of the id, and the first one again."""
+    before = {"id": "1", "op": "d", "note": "update", "at": day(2)}
+    after, other = member("c", day(2), user_id="9"), member("c", day(2), id="2")
+    rows = [member("c", day(1)), before, after, before]
+    assert one(UPDATES, [*rows, after], NOTED)["is_live"], "no other id came"
+    found = staged(UPDATES, [*rows, after, other], NOTED)
+    assert {row[KEY]: row["is_live"] for row in found} == {1: False, 2: True}
+    # Two updates, each of which left another state, and a row that came by itself.
+    rows += [after | {"user_id": "8", "date_modified": day(2)}, other]
+    found = staged(UPDATES, rows, NOTED)
+    assert {row[KEY]: row["is_live"] for row in found} == {1: True, 2: True}
+
+
+def test_f4_an_update_that_is_delivered_again_alone_leaves_the_row():
+    update = [member("d", day(2), note="update"), member("c", day(2))]
+    assert one(UPDATES, [*update, update[1]], NOTED)["is_live"]
+
+
 def test_f4_an_update_that_changes_nothing_leaves_what_was_there():
     update = [member("d", day(2), note="update"), member("c", day(2))]
     # Nothing is known of before, and no id of the moment can be the changed one.

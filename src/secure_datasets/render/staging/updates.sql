@@ -4,7 +4,8 @@ told_once as (
         *,
         row_number() over (partition by $of_state, feed_is_before order by feed_is_before) = 1 as feed_is_first,
         bool_or(feed_is_before) over (partition by $of_state) as feed_is_taken,
-        sum(case when feed_is_before then -1 else 1 end) over (partition by $of_moment) as feed_balance
+        sum(case when feed_is_before then -1 else 1 end) over (partition by $of_moment) as feed_balance,
+        feed_is_before and $has_key_alone as feed_has_key_alone
     from timed
 
 ),
@@ -17,7 +18,12 @@ counted as (
         and sum(case when not feed_is_first then 0 when feed_is_before then -1 else 1 end) over (partition by $of_moment) >= 0 as feed_may_stay,
         -- A before-row that has the key alone may take any state back.
         bool_or(not feed_is_deleted and not feed_is_taken) over (partition by $of_moment)
-        and not bool_or(feed_is_before and $has_key_alone) over (partition by $of_moment) as feed_is_left,
+        and not bool_or(feed_has_key_alone) over (partition by $of_moment) as feed_is_left,
+        -- Such rows are alike: how many updates there were is not known.
+        sum(case when feed_has_key_alone then 1 when feed_is_first and not feed_is_before then -1 else 0 end) over (partition by $of_moment) > 0
+        and bool_or(feed_has_key_alone) over (partition by $of_moment) as feed_may_leave,
+        feed_id <> min(case when feed_balance > 0 then feed_id end) over (partition by $moment)
+        or feed_id <> max(case when feed_balance > 0 then feed_id end) over (partition by $moment) as feed_may_be_another,
         bool_or(feed_is_deleted and not feed_is_before) over (partition by $of_moment) as feed_is_said
     from told_once
 
@@ -28,13 +34,14 @@ paired as (
     select
         *,
         feed_may_stay
+        and not (feed_may_leave and coalesce(feed_may_be_another, false))
         and coalesce(
             last_value(case when feed_is_said or not feed_may_stay then false when feed_is_left then true end) ignore nulls over (
                 partition by feed_id
                 order by $moment
                 range between unbounded preceding and current row
             ),
-            max(feed_balance) over (partition by $moment) <= 0
+            not coalesce(feed_may_be_another, false)
         )$is_dated as feed_has_after
     from counted
 
