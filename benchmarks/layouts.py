@@ -20,6 +20,8 @@ USERS = 50_000
 BUCKETS = 8
 # By the hashed key: a user's few keys then lie in few folders.
 PARTITIONS = 64
+# In how many files the access view may lie.
+FILES = (1, 8)
 FOLDER_OF_USER = f"pmod(hash(user_id), {PARTITIONS})"
 # How many keys the users asked for have.
 KEYS = (4, 40)
@@ -87,6 +89,13 @@ TABLES = {
         " from ({access}) distribute by part sort by part, user_id"
     ),
     "access_of_more": "using parquet as {access_of_more} cluster by user_id",
+    **{
+        f"access_in_{number}": (
+            f"using parquet as select * from (select /*+ repartition({number}, user_id)"
+            " */ * from ({access})) sort by user_id"
+        )
+        for number in FILES
+    },
     "roles": f"using parquet as {ROLES} cluster by user_id",
     "role_names": (
         "using parquet as select user_id, collect_set(role_name) as role_names"
@@ -104,8 +113,8 @@ MORE_BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "256m"}
 NOT_ESTIMATED = {"spark.sql.cbo.enabled": "false"}
 # Whether a user holds a role, by the roles stored.
 HOLDS = "array_contains(role_names, '{}')"
-# Stands for the user's id.
-USER = "<user>"
+# Stand for the user's id and keys.
+USER, KEYS_OF_USER = "<user>", "<keys>"
 Layouts = dict[str, tuple[str, dict[str, str]]]
 
 
@@ -168,6 +177,10 @@ BY_TIER: Layouts = {
         ),
         {},
     ),
+    **{
+        f"access in files, {number}": (join("base", f"access_in_{number}"), {})
+        for number in FILES
+    },
 }
 OF_MORE_USERS: Layouts = {
     "ten times the users (as it is)": (join("base", "access_of_more"), {}),
@@ -207,10 +220,19 @@ BY_ARGUMENT: Layouts = {
         {},
     ),
     "keys by a subquery": (of_one_user("data_source_id in ({keys})"), {}),
+    "by a reader's function": (f"select * from rows_of({USER})", {}),
+    # A bound: the text would have to be written anew for each user.
+    "keys as a local relation": (
+        join("base", "local")
+        .replace("local as access", f"(values {KEYS_OF_USER}) as access (key)")
+        .replace("access.meta_data_source_id", "access.key")
+        .replace("access.user_id, access.access_type", f"{USER} as user_id, 'Group'"),
+        {},
+    ),
     "access in folders by user": (
         of_one_user(
             "data_source_id in ({keys}"
-            f" and part = {FOLDER_OF_USER.replace('user_id', f'{USER}L')})",
+            f" and part = {FOLDER_OF_USER.replace('user_id', USER)})",
             "access_by_user_folder",
         ),
         {},
@@ -263,8 +285,11 @@ def weigh(
     spark: SparkSession, title: str, by_hand: str, layouts: Layouts, user: int
 ) -> None:
     """Ask one user's query in each layout, and print the ratios."""
+    keys = ", ".join(f"({key})" for key in keys_of(spark, user))
     asked = {
-        name: f"select * from ({query}) where user_id = {user}".replace(USER, str(user))
+        name: f"select * from ({query}) where user_id = {user}".replace(
+            USER, f"{user}L"
+        ).replace(KEYS_OF_USER, keys)
         for name, (query, _) in layouts.items()
     }
     counts = {name: spark.sql(query).count() for name, query in asked.items()}
@@ -277,6 +302,12 @@ def weigh(
     for name, taken in seconds.items():
         times = taken / seconds["by hand"]
         print(f"{title:10} {name:34} {taken:6.3f} s {times:5.2f}x", flush=True)
+
+
+def keys_of(spark: SparkSession, user: int) -> list[int]:
+    """Return the keys that a user holds."""
+    held = ONE_USERS_KEYS.format("access", user)
+    return [key for (key,) in spark.sql(held).collect()]
 
 
 def main() -> None:
@@ -292,11 +323,16 @@ def main() -> None:
         spark.sql(f"create table {name} {statement.format(**parts)}")
     for name in ("access", "access_of_more", "role_names"):
         spark.sql(f"analyze table {name} compute statistics for columns user_id")
+    columns = ", ".join(
+        f"{field.name} {field.dataType.simpleString()}"
+        for field in spark.sql(join("base", "access")).schema
+    )
+    spark.sql(
+        f"create temporary function rows_of(reader bigint) returns table ({columns})"
+        f" return select * from ({join('base', 'access')}) where user_id = reader"
+    )
     for user, kind in ((2, "few keys"), (1, "more keys")):
-        held = spark.sql(
-            f"select meta_data_source_id from access where user_id = {user}"
-        ).collect()
-        keys = ", ".join(str(key) for (key,) in held)
+        keys = ", ".join(map(str, keys_of(spark, user)))
         by_hand = f"select * from base where data_source_id in ({keys})"
         weigh(spark, kind, by_hand, BY_TIER, user)
         weigh(spark, kind, by_hand, BY_ARGUMENT, user)
