@@ -18,6 +18,8 @@ UNMOVED = {"code_test_evaluation_result_id"}
 WORLDS_WITH_POWER = 4
 POWERFUL = re.compile(r"global\.(datasource)?admin", re.ASCII | re.IGNORECASE)
 POWERLESS = "Global.SecurityAdmin"
+# Planning is most of the work, and the same for many worlds as for few.
+IN_A_BATCH = 50
 # A moment of reading, and limits of rights around it and far from it.
 NOW = datetime(2026, 6, 1, 12)
 MICROSECOND = timedelta(microseconds=1)

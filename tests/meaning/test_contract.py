@@ -26,11 +26,9 @@ from oracle.contract import (
 )
 from projects import ROOT
 from quick import LAYER, QuickProject, differences
-from worlds import batch
+from worlds import IN_A_BATCH, batch
 
 WORLDS = int(os.environ.get("WORLDS", "200"))
-# Planning is most of the work, and the same for many worlds as for few.
-IN_A_BATCH = 20
 NOT_STAGED = ("id", "is_active", "sf_date_created")
 REASONS = (
     *("unreadable id", "conflict", "unreadable is_active", "unreadable date_modified"),

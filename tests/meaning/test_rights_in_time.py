@@ -26,7 +26,15 @@ from oracle.contract import (
 from projects import ROOT, SAMPLE
 from quick import QuickProject, differences, found_rows, raw_rows, seed_rows
 from random_worlds import random_world
-from worlds import FEEDS_WITH_LIMITS, MICROSECOND, NOW, batch, limited, moments_of
+from worlds import (
+    FEEDS_WITH_LIMITS,
+    IN_A_BATCH,
+    MICROSECOND,
+    NOW,
+    batch,
+    limited,
+    moments_of,
+)
 
 from secure_datasets.engines.duckdb import DuckDB
 from secure_datasets.engines.published import State
@@ -36,7 +44,6 @@ from secure_datasets.questions.lookups import Lookups
 from secure_datasets.questions.resolution import resolved
 
 WORLDS = int(os.environ.get("WORLDS", "200"))
-IN_A_BATCH = 20
 FIRST_SEED = 2500
 # The moments at which one world is read: nothing but the clock moves.
 READ_AT = (NOW, NOW - timedelta(days=100), NOW + MICROSECOND, datetime(2030, 1, 1))
