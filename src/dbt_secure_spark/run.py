@@ -154,7 +154,7 @@ class Run:
         self.untested: dict[str, Untested] = {}
         # The texts of views before their switch; None of what is no view.
         self.texts: dict[str, str | None] = {}
-        # The present states of raw tables; None without a source for the table.
+        # The present states of raw tables, as they were last looked up.
         self.now: dict[str, RawRead | None] = {}
         self.looking_up = Lock()
         # What is asked at once for all models (`ahead`); None until it is needed.
@@ -583,12 +583,13 @@ class Run:
         noted = all(is_noted(read.run) for read in reads)
         if noted and len({read.run for read in reads}) < 2:
             return None
-        self.look_up(graph, {read.table for read in reads if is_noted(read.run)})
+        tables = {read.table for read in reads if is_noted(read.run)}
+        now = self.look_up(graph, tables)
         changed = sorted(
             {
                 read.table
                 for read in reads
-                if not is_noted(read.run) or has_changed(read, self.now[read.table])
+                if not is_noted(read.run) or has_changed(read, now[read.table])
             }
         )
         if not changed:
@@ -601,8 +602,13 @@ class Run:
             f" {names} changed between"
         )
 
-    def look_up(self, graph: dict[str, Any], tables: set[str]) -> None:
-        """Read the present states of raw tables into `now`, once a run."""
+    def look_up(
+        self, graph: dict[str, Any], tables: set[str]
+    ) -> dict[str, RawRead | None]:
+        """Return the present states of raw tables; None without a source.
+
+        Each is read once, until a model has read raw tables: `forget_present`.
+        """
         with self.looking_up:
             found = {
                 table: source_of(graph, table) for table in tables - self.now.keys()
@@ -615,6 +621,16 @@ class Run:
                 self.now[table] = source and read_unless_known(
                     self, source, of_table, "now"
                 )
+            return {table: self.now[table] for table in tables}
+
+    def forget_present(self) -> None:
+        """Read the states of raw tables anew when they are needed next.
+
+        A state from before a model read its own tables says nothing of later: rows that
+        were delivered meanwhile would be joined with rights that were revoked.
+        """
+        with self.looking_up:
+            self.now.clear()
 
 
 def is_noted(run: str) -> bool:

@@ -44,10 +44,12 @@ def record_version(
 ) -> None:
     """Note the raw reads of a version with it, and what a new version is made of.
 
-    An input that the query names and dbt does not know counts as a read by no known
-    run.
+    It is called when the version has its rows. An input that the query names and dbt
+    does not know counts as a read by no known run.
     """
     run = run_of(adapter)
+    if own:
+        run.forget_present()
     # A seed has no query.
     unknown, versions = run.reads_of_its_own(graph, node, sql) if sql else (set(), [])
     if unknown:

@@ -204,8 +204,16 @@ def test_a_version_in_a_catalog_of_its_own_is_counted_with_its_snapshot(noted):
 def test_the_present_state_of_a_raw_table_is_not_the_one_from_before_the_run(noted):
     noted.begin("jobs")
     noted.metastore.files["raw.users"], noted.metastore.raw["raw.users"] = (1, 0), 2
+    now = noted.run.look_up(noted.graph, {"raw.users"})
+    assert now["raw.users"].rows == 2
+
+
+def test_the_present_state_is_asked_for_again_once_a_further_table_is_read(noted):
     noted.run.look_up(noted.graph, {"raw.users"})
-    assert noted.run.now["raw.users"].rows == 2
+    noted.metastore.files["raw.users"], noted.metastore.raw["raw.users"] = (1, 0), 2
+    noted.keep("jobs")
+    now = noted.run.look_up(noted.graph, {"raw.users"})
+    assert now["raw.users"].rows == 2
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,28 @@ def test_rights_that_are_replaced_in_mid_run_are_not_mixed_with_rows_of_another_
     assert shown(runs) == {GRANTS: 3, THINGS: 2}
 
 
+def test_rights_that_are_replaced_after_a_look_are_not_joined_with_later_rows(runs):
+    # A view of their own, over rights that another run has read, looks first.
+    runs.graph["nodes"]["first"] = node_of("first", "view", "access", "stg_other")
+    runs.graph["nodes"]["stg_other"] = node_of("stg_other", "published_view", "raw.o")
+    runs.graph["sources"]["raw.o"] = source_of("raw.o")
+    runs.metastore.raw["raw.o"] = 1
+    runs.order = ["stg_other", "first", *ROWS, "secure"]
+    built = runs.build
+
+    def build(node: dict, run: str) -> None:
+        if node["name"] == ROWS[0]:
+            assert runs.metastore.dbt_run.now
+            runs.load(GRANTS, THINGS)
+        built(node, run)
+
+    runs.build = build
+    runs.run(runs.order)
+    assert shown(runs, ("s", "first")) == {GRANTS: 1, "raw.o": 1}
+    assert shown(runs) == {GRANTS: 1, THINGS: 1}
+    assert CHANGED in runs.stayed["secure"]
+
+
 def test_old_rows_are_not_shown_under_newer_rights_of_another_state(runs):
     # The thing that a user may see now is not the one that had this id.
     runs.load(GRANTS, THINGS)
