@@ -381,6 +381,8 @@ class Run:
         }
         self.load_definitions()
         told = self.published.definitions
+        # If a later run has switched the views, the catalog is not to blame.
+        self.lock.check()
         refuse_what_was_not_switched(self.kept | self.switched, told)
         if graph is not None:
             text_of = partial(without_its_catalog, self.adapter)

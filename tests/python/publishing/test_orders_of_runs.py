@@ -266,6 +266,16 @@ def test_versions_that_a_view_of_another_schema_reads_stay(runs):
     assert strangers == ["readers.secure"]
 
 
+def test_a_run_that_is_replaced_at_its_end_does_not_blame_the_catalog(runs):
+    run = Run(runs.metastore, "20260301000000_0123abcd", 20, *[["s"]] * 3)
+    run.begin(None)
+    # Suspended since: a later run has switched the view that this one had switched.
+    run.switched["s.secure"] = "select 1"
+    run.note_found = lambda: setattr(run.lock, "is_lost", True)
+    with pytest.raises(lock.RunLost):
+        run.end()
+
+
 def test_what_is_deferred_to_another_schema_is_refused(runs):
     for name, node in runs.graph["nodes"].items():
         node["defer_relation"] = {"relation_name": f"s.{name}"}
