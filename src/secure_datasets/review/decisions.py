@@ -33,7 +33,7 @@ COLUMNS = (
 DECISIONS = ("keep", "remove")
 OBJECT_TYPES = ("Data Source", "Project")
 IDS = {"object_id": "object id", "user_id": "user id"}
-ID = re.compile(r"[+-]?[0-9]{1,18}")
+ID = re.compile(r"[+-]?[0-9]{1,19}")
 # A longer cell is no text of people, but a quote without its closing quote.
 LONGEST_CELL = 131_072
 # The columns with an option for all lines at once.
@@ -218,7 +218,7 @@ def decisions_in(
             "decided_on": day_of(day, dates) or day,
         }
         # Ids get one spelling, so that decisions on one access can be compared.
-        row |= {c: str(int(row[c])) for c in IDS if ID.fullmatch(row[c])}
+        row |= {c: _one_spelling(row[c]) for c in IDS}
         told = {c: unguarded(line.get(PEOPLE[c], "").strip()) for c in TOLD_BESIDE}
         problems += [f"{path}, line {number}: {each}" for each in _problems(row)]
         rows.append(row | told)
@@ -283,7 +283,7 @@ def _problems(row: Decision) -> Iterator[str]:
             f" {' or '.join(OBJECT_TYPES)}."
         )
     for column, name in IDS.items():
-        if row[column] and not ID.fullmatch(row[column]):
+        if row[column] and _id_of(row[column]) is None:
             yield f"the {name} is '{row[column]}'; it must be a whole number."
     if row["seen"] and not SEEN.fullmatch(row["seen"].lower()):
         yield f"'seen' is '{row['seen']}'; it must stay as the pack has it."
@@ -299,6 +299,18 @@ def _problems(row: Decision) -> Iterator[str]:
         )
     elif row["decided_on"] > datetime.now(timezone.utc).date().isoformat():
         yield f"the day {row['decided_on']} has not come."
+
+
+def _id_of(text: str) -> int | None:
+    """Return the id that a text is; none if no bigint is written so."""
+    number = int(text) if ID.fullmatch(text) else None
+    return number if number is not None and -(2**63) <= number < 2**63 else None
+
+
+def _one_spelling(text: str) -> str:
+    """Return an id without its plus sign and leading zeros; other texts stay."""
+    number = _id_of(text)
+    return text if number is None else str(number)
 
 
 def is_day(text: str) -> bool:
@@ -352,11 +364,7 @@ def _contradictions(lines: list[tuple[str, ...]]) -> list[str]:
     for line in lines:
         row = dict(zip(COLUMNS, (cell.strip().lower() for cell in line), strict=True))
         # Lines that people have added by hand may have ids such as `+8`.
-        row |= {
-            column: str(int(row[column]))
-            for column in (*IDS, "decided_by")
-            if ID.fullmatch(row[column])
-        }
+        row |= {c: _one_spelling(row[c]) for c in (*IDS, "decided_by")}
         if row["decision"] == "keep" and row["decided_by"] == row["user_id"]:
             continue
         about = tuple(row[c] for c in (*COLUMNS[:3], "decided_on"))
@@ -439,8 +447,8 @@ def _is_own_keep(row: Decision) -> bool:
     by = row["decided_by"].lower()
     if row["decision"] != "keep":
         return False
-    if ID.fullmatch(by):
-        return int(by) == int(row["user_id"])
+    if _id_of(by) is not None:
+        return _id_of(by) == _id_of(row["user_id"])
     return by == row["login_name"].lower()
 
 

@@ -555,6 +555,26 @@ def test_V7_an_id_has_one_spelling(tmp_path, capsys):
     assert "keep and remove are both decided" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("text", "is_an_id"),
+    [
+        ("9223372036854775807", True),
+        ("-9223372036854775808", True),
+        ("1234567890123456789", True),
+        ("9223372036854775808", False),
+        ("-9223372036854775809", False),
+    ],
+)
+def test_V7_an_id_is_any_bigint(tmp_path, capsys, text, is_an_id):
+    header = ",".join(decisions.PEOPLE[column] for column in decisions.COLUMNS)
+    table, seed = tmp_path / "project-1.csv", tmp_path / "review_decisions.csv"
+    rest = f"v1-{'0' * 32},keep,praman,2026-07-01"
+    table.write_text(f"{header}\nProject,{text},{text},{rest}\n")
+    assert decisions.main([str(table), "--seed", str(seed)]) == (not is_an_id)
+    assert is_an_id or f"the user id is '{text}'" in capsys.readouterr().err
+    assert not is_an_id or f"\nProject,{text},{text}," in seed.read_text()
+
+
 def test_V7_a_name_with_an_odd_line_end_is_one_cell(sample, tmp_path):
     _, folder = sample
     head, *lines = cells_of(folder / "project-1.csv")
