@@ -23,6 +23,7 @@ from oracle.contract import (
 from random_lives import DAYS, KINDS, TABLES_OF_LIVES, Tellers, day, random_life
 
 from dbt_secure_spark.moments import micros_of
+from secure_datasets.engines.translation import translated
 
 LIVES = int(os.environ.get("RANDOM_LIVES", "300"))
 # What a kind tells as it can: the clock of the row itself, and of the feed.
@@ -99,6 +100,8 @@ def test_f8_a_kind_tells_what_every_other_kind_tells(lives, states, kind):
         sandbox = delivered(told, table, is_typed=place % 2 == 0)
         sandbox.declare({table: told.feed})
         assert there(table, sandbox.staged(table)) == states[-1][table]
+        # The command reads the past of each kind without Spark.
+        assert translated(sandbox.sql(table)).sql
         for number in range(DAYS) if told.has_history else ():
             sandbox.declare({table: told.feed}, as_of=str(day(number)))
             staged = sandbox.staged(table)

@@ -4,7 +4,7 @@ told_once as (
         *,
         row_number() over (partition by $of_state, feed_is_before order by feed_is_before) = 1 as feed_is_first,
         bool_or(feed_is_before) over (partition by $of_state) as feed_is_taken,
-        sum(case when feed_is_before then -1 else 1 end) over (partition by $of_moment) as feed_balance,
+        count_if(not feed_is_before) over (partition by $of_moment) - count_if(feed_is_before) over (partition by $of_moment) as feed_balance,
         feed_is_before and $has_key_alone as feed_has_key_alone
     from timed
 
@@ -15,13 +15,12 @@ counted as (
     select
         *,
         feed_balance >= 0
-        and sum(case when not feed_is_first then 0 when feed_is_before then -1 else 1 end) over (partition by $of_moment) >= 0 as feed_may_stay,
+        and count_if(feed_is_first and not feed_is_before) over (partition by $of_moment) >= count_if(feed_is_first and feed_is_before) over (partition by $of_moment) as feed_may_stay,
         -- A before-row that has the key alone may take any state back.
         bool_or(not feed_is_deleted and not feed_is_taken) over (partition by $of_moment)
         and not bool_or(feed_has_key_alone) over (partition by $of_moment) as feed_is_left,
         -- Such rows are alike: how many updates there were is not known.
-        sum(case when feed_has_key_alone then 1 when feed_is_first and not feed_is_before then -1 else 0 end) over (partition by $of_moment) > 0
-        and bool_or(feed_has_key_alone) over (partition by $of_moment) as feed_may_leave,
+        count_if(feed_has_key_alone) over (partition by $of_moment) > count_if(feed_is_first and not feed_is_before) over (partition by $of_moment) as feed_may_leave,
         feed_id <> min(case when feed_balance > 0 then feed_id end) over (partition by $moment)
         or feed_id <> max(case when feed_balance > 0 then feed_id end) over (partition by $moment) as feed_may_be_another,
         bool_or(feed_is_deleted and not feed_is_before) over (partition by $of_moment) as feed_is_said
