@@ -369,6 +369,58 @@ def test_E2_only_those_who_are_expected_to_see_an_object_may(view_of, broken_law
     assert strangers == {row["user_id"] for row in rows} == {2, 14}
 
 
+def test_E2_nobody_is_expected_by_a_login_that_is_the_id_of_another(
+    view_of, broken_laws
+):
+    lines = [
+        "only|||project|project_id=2|sees|r|",
+        "user|14||project|project_id=2|sees|r|",
+    ]
+    view_of("expected_access", " union all ".join(map(expectation, lines)))
+    view_of(
+        "stg_users",
+        "select user_id, if(user_id = 2, '14', login_name) as login_name, is_live"
+        " from {rows}",
+    )
+    rows = broken_laws(EXPECTED)[EXPECTED]
+    assert {row["user_id"] for row in rows} == {2, 6, 13, 24, 29}
+    # Who is not live has the login of nobody else.
+    lines[1] = "user|praman||project|project_id=2|does not see|r|"
+    view_of("expected_access", " union all ".join(map(expectation, lines[1:])))
+    view_of(
+        "stg_users",
+        "select user_id, if(user_id = 2, 'praman', login_name) as login_name,"
+        " is_live and user_id != 2 as is_live from {rows}",
+    )
+    assert EXPECTED not in broken_laws(EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("line", "relation", "columns"),
+    [
+        (
+            "group|Operations||project|project_id=2|sees|r|",
+            "vw_secure_user_roles",
+            "user_id, user_group_id,"
+            " if(user_group_id = 1, 'Operations', role_name) as role_name",
+        ),
+        (
+            "user|praman||project|project_id=2|does not see|r|",
+            "stg_users",
+            "user_id, if(user_id = 13, 'PRAMAN', login_name) as login_name, is_live",
+        ),
+    ],
+)
+def test_E3_R21_a_subject_whose_name_several_have_fails(
+    view_of, broken_laws, line, relation, columns
+):
+    view_of("expected_access", expectation(line))
+    assert EXPECTED not in broken_laws(EXPECTED)
+    view_of(relation, f"select {columns} from {{rows}}")
+    found = {row["found"] for row in broken_laws(EXPECTED)[EXPECTED]}
+    assert "several have this name: name the one that is meant by its id" in found
+
+
 @pytest.mark.parametrize(
     ("line", "found"),
     [

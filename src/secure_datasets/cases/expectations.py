@@ -31,6 +31,7 @@ WRONG = {
     "sees the value": "masked_column is not null and is_seen and not is_masked",
 }
 STRANGER = "sees it, and is in no expectation"
+SHARED = "several have this name: name the one that is meant by its id"
 
 
 def expected_access(
@@ -133,32 +134,49 @@ from {seed}"""
 
 
 def _subjects(users: Any, roles: Any) -> str:
-    """Return the query for the users of each subject."""
-    subject = listed(SUBJECT, "expectations")
-    login, asked = map(ascii_lower, ("users.login_name", "expectations.subject"))
+    """Return the query for the users of each subject, with whose name the subject is.
+
+    An id goes before a name, and a live user before one who is not: nobody becomes a
+    subject by a login that is another's id.
+    """
+    login, asked = map(ascii_lower, ("source.login_name", "expectations.subject"))
+    user, group = "source.user_id", "source.user_group_id"
+    is_id, is_name = "expectations.subject = cast({} as string)", f"{asked} = {login}"
+    is_role = "expectations.subject = source.role_name and source.user_group_id is "
+    ways = (
+        ("user", users, user, 1, is_id.format(user)),
+        ("user", users, user, 2, is_name),
+        ("group", roles, group, 1, is_id.format(group)),
+        ("group", roles, group, 2, f"{is_role}not null"),
+        ("role", roles, group, 2, f"{is_role}null"),
+    )
+    called = union(
+        f"""select
+{listed(SUBJECT, "expectations")},
+    {user},
+    {bearer} as bearer,
+    {kind} as kind,
+    {"source.is_live" if relation is users else "true"} as is_live
+from expectations
+inner join {relation} as source
+    on {is_meant}
+where expectations.subject_type = '{subject_type}'"""
+        for subject_type, relation, bearer, kind, is_meant in ways
+    )
     return f"""select distinct
-{subject},
-    users.user_id
-from expectations
-inner join {users} as users
-    on expectations.subject = cast(users.user_id as string) or {asked} = {login}
-where expectations.subject_type = 'user'
-union
-select
-{subject},
-    roles.user_id
-from expectations
-inner join {roles} as roles
-    on
-        (
-            expectations.subject = roles.role_name
-            and (expectations.subject_type = 'role') = (roles.user_group_id is null)
-        )
-        or (
-            expectations.subject = cast(roles.user_group_id as string)
-            and expectations.subject_type = 'group'
-        )
-where expectations.subject_type in ('group', 'role')"""
+{listed([*SUBJECT, "user_id", "bearer"])}
+from (
+    select
+        *,
+        rank() over (
+            partition by subject_type, subject
+            order by kind, case when is_live then 0 else 1 end
+        ) as place
+    from (
+{called}
+    ) as called
+) as ranked
+where place = 1"""
 
 
 def _expected(
@@ -321,9 +339,15 @@ def _void(config: Config, today: str) -> list[str]:
             f" and concat_ws('.', dataset, masked_column) not in ({_texts(masked)})"
         ),
     }
+    shared = (
+        f"left semi join (select {listed(SUBJECT)} from subjects group by"
+        f" {listed(SUBJECT)} having count(distinct bearer) > 1) as shared\n    on"
+        f" {same('expectations', 'shared', SUBJECT)}"
+    )
     return [
         *(_finding("expectations", found, NOBODY, f"where {is_void}")
           for found, is_void in void.items()),
+        _finding("expectations", SHARED, NOBODY, shared),
         _absent(
             "there is no such subject, or nobody is in it", "subjects", SUBJECT,
             "expectations.subject_type in ('user', 'group', 'role')",
