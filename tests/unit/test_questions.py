@@ -8,7 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from secure_datasets.questions import differences
 from secure_datasets.questions.asked import AccessQuestions, QuestionError
+from secure_datasets.questions.edits import Edits
 from secure_datasets.questions.kept import Kept
 from secure_datasets.questions.names import Named, NotKnown, find
 
@@ -17,6 +19,32 @@ SOURCES = [
     Named("data source", "2", "card_payments"),
     Named("data source", "3", "open_banking_api"),
 ]
+
+
+def test_Q6_a_row_may_have_a_negative_id():
+    asked = []
+    package = {
+        "relation_named": str,
+        "rows_of": lambda query: asked.append(query) or [{"is_there": 1}],
+    }
+    edits = Edits.__new__(Edits)
+    edits.package, edits.gone = package, {}
+    edits.tables = {"users": {"key": "user_id"}}
+    edits.remove_row("row -5 of users")
+    assert edits.gone == {"users": {-5}}
+    assert asked == [
+        "select 1 as is_there from stg_users where user_id = -5 and is_live"
+    ]
+    assert differences._cause("users -5 went", None) == "row -5 of users went"
+
+
+def test_Q6_an_object_with_a_negative_id_has_no_other_s_name():
+    names = differences._Names.__new__(differences._Names)
+    names.types = {"project_id": "Project"}
+    names.called = {("Project", -1): "Core", ("Project", -5): "Cards"}
+    assert names.objects("project_id=-5") == "Cards"
+    assert names.objects("project_id=-7") == "project_id -7"
+    assert names.objects("project_id=null") == "project_id null"
 
 
 @pytest.mark.parametrize(

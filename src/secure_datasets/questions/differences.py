@@ -384,7 +384,7 @@ def _cause(cause: str, how: str | None) -> str:
     """Return a cause in the words of answers: `row 5 of user_group_members went`."""
     table, _, rest = cause.partition(" ")
     number, _, change = rest.partition(" ")
-    if not number.isdecimal():
+    if not number.removeprefix("-").isdecimal():
         return cause
     return f"row {number} of {table} {change}{f', {how}' if how else ''}"
 
@@ -426,9 +426,8 @@ class _Names:
         """Return the names of the objects with the keys `project_id=1, ...`."""
         parts = [part.partition("=") for part in keys.split(", ")]
         return " with ".join(
-            self.called.get(
-                (self.types.get(key, ""), int(value) if value.isdecimal() else -1),
-                f"{key} {value}",
-            )
+            self.called.get((self.types.get(key, ""), int(value)), f"{key} {value}")
+            if value.removeprefix("-").isdecimal()
+            else f"{key} {value}"
             for key, _, value in parts
         )

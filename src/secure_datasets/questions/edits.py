@@ -18,7 +18,7 @@ from secure_datasets.questions.lookups import Lookups
 from secure_datasets.sql.expressions import sql_text
 from secure_datasets.sql.spelling import listed
 
-ROW = re.compile(r"(?:row\s+)?(?P<id>[0-9]+)\s+of\s+(?P<table>\w+)", re.I)
+ROW = re.compile(r"(?:row\s+)?(?P<id>-?[0-9]+)\s+of\s+(?P<table>\w+)", re.I)
 PART = re.compile(r"\s*(?P<column>\w+)\s*=\s*(?P<value>.*?)\s*")
 # Below the largest ids, new ones have room.
 LARGE = 2**62

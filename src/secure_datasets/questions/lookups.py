@@ -107,7 +107,7 @@ class Lookups:
             if words.casefold().startswith(f"{known.casefold()} "):
                 words, kind = words[len(known) + 1 :], known.lower()
                 rows = [row for row in rows if row["object_type"] == known]
-        if kind == "object" and words.isdigit():
+        if kind == "object" and words.removeprefix("-").isdecimal():
             raise QuestionError(
                 f"'{words}' is an id of no known type: write what it is of, such as"
                 f" 'project {words}'."
