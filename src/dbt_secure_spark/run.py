@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple
@@ -607,7 +608,7 @@ class Run:
     def look_up(
         self, graph: dict[str, Any], tables: set[str]
     ) -> dict[str, RawRead | None]:
-        """Return the present states of raw tables; None without a source.
+        """Return the present states of raw tables; None of what can't be read.
 
         Each is read once, until a model has read raw tables: `forget_present`.
         """
@@ -615,15 +616,35 @@ class Run:
             found = {
                 table: source_of(graph, table) for table in tables - self.now.keys()
             }
-            sources = [source for source in found.values() if source]
-            is_anew = getattr(get_flags(), "FULL_REFRESH", False)
-            files = {} if is_anew or not sources else read_files(self, sources)
+            files = self._present_files([*filter(None, found.values())])
             for table, source in found.items():
-                of_table = source and files.get(relation_of(source))
-                self.now[table] = source and read_unless_known(
-                    self, source, of_table, "now"
-                )
+                self.now[table] = source and self._present(source, files)
             return {table: self.now[table] for table in tables}
+
+    def _present(
+        self, source: dict[str, Any], files: Mapping[str, RawFiles | None]
+    ) -> RawRead | None:
+        """Return a raw table's state; None if it is lost: rights end all the same."""
+        try:
+            of_table = files.get(relation_of(source))
+            return read_unless_known(self, source, of_table, "now")
+        except DbtRuntimeError as failure:
+            logger.warning(
+                f"{relation_of(source)} can't be read and counts as changed: {failure}"
+            )
+            return None
+
+    def _present_files(
+        self, sources: list[dict[str, Any]]
+    ) -> Mapping[str, RawFiles | None]:
+        """Return the states of raw tables' files, without those of a lost table."""
+        if not sources or getattr(get_flags(), "FULL_REFRESH", False):
+            return {}
+        try:
+            return read_files(self, sources)
+        except DbtRuntimeError:
+            each = [[source] for source in sources if sources[1:]]
+            return ChainMap(*map(self._present_files, each))
 
     def forget_present(self) -> None:
         """Read the states of raw tables anew when they are needed next.

@@ -163,6 +163,25 @@ def test_rights_that_are_replaced_after_a_look_are_not_joined_with_later_rows(ru
     assert CHANGED in runs.stayed["secure"]
 
 
+def test_a_right_ends_though_the_raw_table_of_the_rows_is_lost(runs, monkeypatch):
+    said = {"unique_key": ["id"], "rows_from": ["base"]}
+    runs.graph["nodes"]["secure"]["config"] |= {"inline_views": True, "narrowing": said}
+    runs.metastore.columns = [("id", "bigint"), ("user_id", "bigint")]
+    execute = runs.metastore.execute
+
+    def fail(statement: str, fetch: bool = False):
+        if THINGS in statement:
+            raise DbtRuntimeError(f"[TABLE_OR_VIEW_NOT_FOUND] {THINGS}")
+        return execute(statement, fetch)
+
+    monkeypatch.setattr(runs.metastore, "execute", fail)
+    runs.load(GRANTS)
+    runs.run([*RIGHTS, "secure"])
+    now = versions_read(runs.metastore.told("s", "access"))
+    assert {*now} < {*versions_read(runs.metastore.told(*SECURE))}
+    assert f"{THINGS} changed between" in runs.stayed["secure"]
+
+
 def test_old_rows_are_not_shown_under_newer_rights_of_another_state(runs):
     # The thing that a user may see now is not the one that had this id.
     runs.load(GRANTS, THINGS)
