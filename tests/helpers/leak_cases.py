@@ -167,6 +167,11 @@ PROVEN = {
     "an unpivot": "select user_id, n, v from s.jobs"
     " unpivot include nulls (v for n in (job_id, team_id as t)) as u",
     "a natural join": "select user_id, job_id from s.jobs natural join s.runs",
+    "joins in brackets": "select a.user_id, b.job_id from ((s.jobs as a join s.runs as"
+    " b on a.user_id = b.user_id) left join s.people as c on true)"
+    " join s.runs as d on d.user_id = a.user_id",
+    "a comparison of rows": "select a.user_id, b.job_id from s.jobs as a join s.runs"
+    " as b on (a.job_id, a.user_id) = (b.job_id, b.user_id)",
     "a natural join with open rows": "select * from s.jobs natural left join s.people",
     "what isn't known over open rows, beside protected ones": "select j.user_id, p.*"
     " from s.jobs as j cross join (select * from s.seed pivot"
@@ -474,6 +479,10 @@ LEAKING = {
     "an unpivot to user_id": (
         CARRY,
         "select * from s.jobs unpivot (user_id for n in (job_id, team_id))",
+    ),
+    "joins in brackets without user_id": (
+        CARRY,
+        "select a.user_id, b.job_id from (s.jobs as a join s.runs as b on true)",
     ),
     "a natural join without user_id": (
         CARRY,

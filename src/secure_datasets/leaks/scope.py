@@ -406,14 +406,31 @@ def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
 def equalities(
     parts: Iterable[exp.Expression], null_safe: bool = True
 ) -> list[tuple[exp.Expression, exp.Expression]]:
-    """Return the two sides of each conjunct that is an equality."""
+    """Return the two sides of each conjunct that is an equality.
+
+    Spark compares the values of two rows as `<=>` does.
+    """
     kinds = (exp.EQ, exp.NullSafeEQ) if null_safe else (exp.EQ,)
-    return [
+    parts = [*parts]
+    of_rows = [
+        pair
+        for part in parts
+        if null_safe and type(part) in kinds and _is_of_rows(part)
+        for pair in zip(part.this.expressions, part.expression.expressions, strict=True)
+    ]
+    return of_rows + [
         # `in` with one element is an equality too.
         (part.this, part.expressions[0] if type(part) is exp.In else part.expression)
         for part in parts
         if type(part) in kinds or (type(part) is exp.In and len(part.expressions) == 1)
     ]
+
+
+def _is_of_rows(part: exp.Binary) -> bool:
+    """Return whether two rows of the same length are compared, `(a, b) = (c, d)`."""
+    sides = (part.this, part.expression)
+    lengths = {len(side.expressions) for side in sides}
+    return all(isinstance(side, exp.Tuple) for side in sides) and len(lengths) == 1
 
 
 def named_anew(outputs: list[exp.Expression]) -> frozenset[str]:

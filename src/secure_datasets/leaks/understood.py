@@ -241,7 +241,26 @@ def parse(sql: str) -> exp.Expression:
     crossed = sum(token.token_type is TokenType.CROSS for token in tokens)
     crosses = [j for j in tree.find_all(exp.Join) if (j.kind or "").upper() == "CROSS"]
     tree.meta[COMMAS] = len(crosses) > crossed
+    for select in tree.find_all(exp.Select):
+        _leave_brackets(select)
     return tree
+
+
+def _leave_brackets(select: exp.Select) -> None:
+    """Take joins in brackets out of them where they stand first: they come first."""
+    begun = select.args.get("from_")
+    while begun and isinstance(begun.this, exp.Subquery):
+        brackets, first = begun.this, begun.this.this
+        joins = [*(first.args.get("joins") or []), *(brackets.args.get("joins") or [])]
+        named = {name for name, value in brackets.args.items() if value}
+        if isinstance(first, exp.Query) and not isinstance(first, exp.Subquery):
+            return
+        if not joins or named - {"this", "joins"}:
+            return
+        for each in (first, brackets):
+            each.set("joins", None)
+        begun.set("this", first)
+        select.set("joins", [*joins, *(select.args.get("joins") or [])])
 
 
 def check_names(names: Iterable[str]) -> None:
