@@ -485,6 +485,13 @@ def test_Z5_a_double_that_is_compared_with_none_is_printed(condition):
         macros.row_predicate("runs", config, "1", "f", dialect)
 
 
+@pytest.mark.parametrize("number", ["- -5", "-(-5)", "- - -5"])
+def test_Z5_a_number_may_have_several_signs(number):
+    macros = with_condition(f"5 * ({number}) > 3")
+    config = macros.secure_datasets_config()
+    assert "5 * CAST((" in macros.row_predicate("runs", config, "1", "f", "duckdb")
+
+
 def with_condition(condition: str) -> Macros:
     """Return the macros of the document with another condition."""
     start = DOCUMENT.index("      condition: >-")
