@@ -382,9 +382,10 @@ class Run:
         }
         self.load_definitions()
         told = self.published.definitions
-        # If a later run has switched the views, the catalog is not to blame.
-        self.lock.check()
-        refuse_what_was_not_switched(self.kept | self.switched, told)
+        if switched := self.kept | self.switched:
+            # If a later run has switched the views, the catalog is not to blame.
+            self.lock.check()
+            refuse_what_was_not_switched(switched, told)
         if graph is not None:
             text_of = partial(without_its_catalog, self.adapter)
             self.state.end(nodes_of(graph), self.documents, text_of)
