@@ -33,6 +33,7 @@ CASTS: Mapping[str, frozenset[str]] = {
 }
 MOMENTS = frozenset({"date", "timestamp"})
 NESTED = frozenset({"array", "map", "struct"})
+KNOWS_NULL = re.compile(r"<=>|\bis\s+(not\s+)?distinct\s+from\b", re.IGNORECASE)
 
 
 def _a(family: str | None) -> str:
@@ -254,7 +255,7 @@ def check_brackets(expression: Expression) -> None:
     if tested.search(" ".join(words)):
         raise _in_several_orders()
     bits = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
-    for node in expression.tree.walk():
+    for node in expressions.read(_with_equals(expression.text)).tree.walk():
         inner: tuple[type, ...]
         if isinstance(node, (*comparisons, *tests)):
             inner = (*comparisons, *tests, exp.Not)
@@ -274,6 +275,20 @@ def check_brackets(expression: Expression) -> None:
             is_call = isinstance(part, exp.RegexpLike) and not has_rlike
             if isinstance(part, inner) and not is_call:
                 raise _in_several_orders()
+
+
+def _with_equals(text: str) -> str:
+    """Return an expression with `=` for each comparison that knows null.
+
+    The parser puts brackets around its operands, where Spark reads on.
+    """
+    code = "".join(
+        "'" * len(piece.raw) if piece.kind in ("text", "name") else piece.raw
+        for piece in pieces_of(text)
+    )
+    for found in reversed([*KNOWS_NULL.finditer(code)]):
+        text = f"{text[: found.start()]} = {text[found.end() :]}"
+    return text
 
 
 def _in_several_orders() -> ExpressionProblem:

@@ -312,6 +312,10 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("job_name || team_id + 1 = 'x'", "that are read in more than one order"),
         ("job_name is null = true", "that are read in more than one order"),
         ("job_name is not null = true", "that are read in more than one order"),
+        ("team_id <=> job_id in (1)", "that are read in more than one order"),
+        ("true <=> team_id > job_id", "that are read in more than one order"),
+        ("team_id = 1 <=> true", "that are read in more than one order"),
+        ("true is distinct from job_id in (1)", "that are read in more than one order"),
         # What Spark has not, or what is never true
         ("job_name glob 'x*'", "has 'glob', which Spark has not"),
         ("job_name similar to 'x'", "has 'similar to', which Spark has not"),
