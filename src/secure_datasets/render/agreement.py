@@ -89,18 +89,15 @@ def _constant(node: exp.Literal) -> Whole | None:
     return Whole(value, value, bits) if bits else None
 
 
-def _is_whole_literal(node: exp.Expression) -> bool:
-    """Return whether an expression is a whole number without a sign."""
-    from sqlglot import exp
-
-    return isinstance(node, exp.Literal) and node.is_int
-
-
 def _signed(node: exp.Expression, types: Mapping[str, str]) -> Whole | None:
     """Return the bounds of a negated number or an absolute value."""
     from sqlglot import exp
 
-    if isinstance(node, exp.Neg) and _is_whole_literal(node.this):
+    if (
+        isinstance(node, exp.Neg)
+        and isinstance(node.this, exp.Literal)
+        and node.this.is_int
+    ):
         # Spark reads the sign with the number, so the least int is an int.
         value = -int(node.this.this)
         bits = next((bits for bits in (31, 63) if value >= -(2**bits)), None)

@@ -47,6 +47,10 @@ PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE | re.ASCII)
 MOMENT = re.compile(
     r"((?!0000)\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?", re.ASCII
 )
+# The text that Spark makes of a moment.
+AS_SPARK_WRITES = re.compile(
+    r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{0,5}[1-9])?", re.ASCII
+)
 NESTED = re.compile(r"(array|map|struct)<|variant$")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # How a dialect compares the reader's clock with a moment of UTC. PostgreSQL's
@@ -454,6 +458,7 @@ def _translate(
     agreement.widen(holder, types)
     for node in reversed(list(holder.walk())):
         for parts in agreement.side_by_side(node, types):
+            _check_texts_of_moments(node, parts, dialect, types)
             _align_moments(parts, dialect, types)
     _quote(holder, dialect, arguments)
     if dialect in WITHOUT_IS_TRUE:
@@ -621,6 +626,31 @@ def _moment(
     else:
         value = exp.Literal.string(day)
     return exp.Cast(this=value, to=exp.DataType.build(data_type, dialect="spark"))
+
+
+def _check_texts_of_moments(
+    node: exp.Expression,
+    parts: list[exp.Expression | None],
+    dialect: str,
+    types: Mapping[str, str],
+) -> None:
+    """Refuse a moment among texts where Spark compares texts, or keeps the text.
+
+    Spark makes texts of the moments in a list, and `nullif` has its first one's type.
+    """
+    from sqlglot import exp
+
+    given = [part for part in parts if part is not None]
+    if "timestamp" not in [agreement.type_of(part, types) for part in given]:
+        return
+    texts = [part for part in given if agreement.type_of(part, types) == "string"]
+    if isinstance(node, exp.In) and any(
+        not AS_SPARK_WRITES.fullmatch((expressions.constant(text) or ("", ""))[1])
+        for text in texts
+    ):
+        raise _refuse(dialect, "in of a timestamp and a text of another form")
+    if isinstance(node, exp.Nullif) and node.this in texts:
+        raise _refuse(dialect, "nullif of a text and a timestamp")
 
 
 def _align_moments(

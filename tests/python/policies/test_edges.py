@@ -221,6 +221,7 @@ def test_Z5_what_would_mean_something_else_is_an_error(text, sentence):
         ("cast(b as bigint) * cast(s as bigint) = 1", "as bigint) * cast(\"s\""),
         ("l > 1.5 or n = 1", '"l" > 1.5'),
         ("d > 1.5", '"d" > 1.5'),
+        ("i > - -1", "-cast(-1 as int)"),
     ],
 )  # fmt: skip
 def test_Z5_what_is_widened_on_both_sides_is_printed(text, printed, dialect):
