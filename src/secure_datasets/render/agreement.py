@@ -93,11 +93,7 @@ def _signed(node: exp.Expression, types: Mapping[str, str]) -> Whole | None:
     """Return the bounds of a negated number or an absolute value."""
     from sqlglot import exp
 
-    if (
-        isinstance(node, exp.Neg)
-        and isinstance(node.this, exp.Literal)
-        and node.this.is_int
-    ):
+    if expressions.is_signed(node) and node.this.is_int:
         # Spark reads the sign with the number, so the least int is an int.
         value = -int(node.this.this)
         bits = next((bits for bits in (31, 63) if value >= -(2**bits)), None)
@@ -195,7 +191,7 @@ def kind_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
         if "e" in node.this.lower():
             return "double"
         return "constant" if len(node.this) <= DIGITS_OF_DOUBLE else "exact"
-    if isinstance(node, exp.Neg) and node.this.is_number:
+    if expressions.is_signed(node):
         return kind_of(node.this, types)
     if whole(node, types):
         return "exact"
@@ -252,7 +248,7 @@ def shape(node: exp.Expression, types: Mapping[str, str]) -> tuple[int, int] | N
     from sqlglot import exp
 
     node = node.unnest()
-    if isinstance(node, exp.Neg) and node.this.is_number:
+    if expressions.is_signed(node):
         return shape(node.this, types)
     if isinstance(node, exp.Literal):
         if node.is_string or "e" in node.this.lower():
@@ -298,7 +294,7 @@ def check(
         of_what = node.this if isinstance(node, exp.Case) else None
         if of_what is not None and isinstance(of_what.unnest(), exp.Null):
             raise refuse("case of null")
-        if isinstance(node, exp.Neg) and node.this.is_number:
+        if expressions.is_signed(node):
             continue
         if isinstance(node, exp.Add | exp.Sub) and type_of(node, types) == "date":
             days = (expressions.constant(node.left), expressions.constant(node.right))

@@ -124,7 +124,7 @@ class Mode:
 
     def check_work(self, node: exp.Expression) -> None:
         """Raise a problem for arithmetic that can overflow."""
-        if node.key == "neg" and node.this.is_number:
+        if expressions.is_signed(node):
             return
         parts = [part for part in (node.this, node.args.get("expression")) if part]
         families = set(map(self.family, parts))

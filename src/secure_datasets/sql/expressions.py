@@ -1254,6 +1254,14 @@ NO_NUMBERS |= {f"{sign}{name}" for sign in "+-" for name in ("inf", "infinity")}
 FLAGS = {"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"}
 
 
+def is_signed(node: exp.Expression) -> bool:
+    """Whether an expression is a number with one sign, which Spark reads as one."""
+    from sqlglot import exp
+
+    is_number = isinstance(node.this, exp.Literal) and not node.this.is_string
+    return isinstance(node, exp.Neg) and is_number
+
+
 def constant(tree: exp.Expression) -> tuple[str, str] | None:
     """Return the kind and the text of a constant; None if it is no constant."""
     from sqlglot import exp

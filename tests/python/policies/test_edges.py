@@ -190,6 +190,7 @@ def test_Z5_a_printed_condition_means_the_same_at_the_edges(spark, request):
         ("l + 1 > 0", "add, which can overflow"),
         ("b * s * i > 0", "mul, which can overflow"),
         ("-l > 0", "neg, which can overflow"),
+        ("l < - -9223372036854775808", "neg, which can overflow"),
         ("abs(i) > 0", "abs, which can overflow"),
         ("n + 1 > 0", "add, which can overflow"),
         ("t = 1", "number beside text"),
