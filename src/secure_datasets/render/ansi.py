@@ -37,6 +37,17 @@ DIFFERENT = functions.names(
 CASTING = functions.names(
     "bigint boolean date decimal double float int smallint timestamp tinyint"
 )
+# Functions that take an int, and at which places: a larger number fails.
+OF_INTS = dict.fromkeys(("date_from_unix_date", "factorial"), (0,))
+OF_INTS |= dict.fromkeys(("get", "left", "right", "sha2"), (1,))
+OF_INTS |= dict.fromkeys(("shiftleft", "shiftright", "shiftrightunsigned"), (1,))
+OF_INTS |= dict.fromkeys(("substr", "substring"), (1, 2))
+OF_INTS |= dict.fromkeys(("locate", "position", "split", "substring_index"), (2,))
+OF_INTS["overlay"] = (2, 3)
+OF_INTS |= dict.fromkeys(
+    functions.names("try_make_timestamp try_make_timestamp_ltz try_make_timestamp_ntz"),
+    range(7),
+)
 TRIED = {
     "abs": "try_multiply(x, sign(x))",
     "add": "try_add(x, y)",
@@ -66,26 +77,43 @@ class Mode:
         """
         from sqlglot import exp
 
+        self.check_calls(text)
+        apart = (exp.Connector, exp.Like, exp.ILike, exp.RegexpLike, exp.DPipe, exp.Dot)
+        for node in tree.walk():
+            self.check_operation(node)
+            if not isinstance(node, (*apart, exp.Is)):
+                for parts in agreement.side_by_side(node, self.types):
+                    self.check_side_by_side([part for part in parts if part])
+
+    def check_calls(self, text: str) -> None:
+        """Raise a problem for a call of a function that depends on the mode."""
         for called, place, number, argument in _calls(text):
             if called in DIFFERENT:
                 raise self.refuse(called)
             if self.is_cast(called, place, number, argument):
                 raise self.refuse(f"{called} of a text, or of an unknown type")
-        apart = (exp.Connector, exp.Like, exp.ILike, exp.RegexpLike, exp.DPipe, exp.Dot)
-        for node in tree.walk():
-            if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg | exp.Abs):
-                self.check_work(node)
-            elif isinstance(node, exp.Div | exp.IntDiv | exp.Mod):
-                self.check_quotient(node)
-            elif isinstance(node, exp.Sum):
-                raise self.refuse("sum, which can overflow")
-            elif isinstance(node, exp.Cast) and not node.args.get("safe"):
-                self.check_cast(node)
-            elif isinstance(node, exp.Bracket) and self.family(node.this) != "map":
-                raise self.refuse("a place in an array: write get(x, n)")
-            if not isinstance(node, (*apart, exp.Is)):
-                for parts in agreement.side_by_side(node, self.types):
-                    self.check_side_by_side([part for part in parts if part])
+            if place in OF_INTS.get(called, ()):
+                self.check_int(called, expressions.read(argument).tree)
+
+    def check_operation(self, node: exp.Expression) -> None:
+        """Raise a problem for an operation that depends on the mode."""
+        from sqlglot import exp
+
+        if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg | exp.Abs):
+            self.check_work(node)
+        elif isinstance(node, exp.Div | exp.IntDiv | exp.Mod):
+            self.check_quotient(node)
+        elif isinstance(node, exp.Sum):
+            raise self.refuse("sum, which can overflow")
+        elif isinstance(node, exp.Cast) and not node.args.get("safe"):
+            self.check_cast(node)
+        elif isinstance(node, exp.Bracket) and self.family(node.this) != "map":
+            raise self.refuse("a place in an array: write get(x, n)")
+        elif isinstance(node, exp.Substring | exp.Overlay):
+            # With words between the arguments, a text names no places.
+            for name in ("start", "length", "from_", "for_"):
+                if part := node.args.get(name):
+                    self.check_int(node.key, part)
 
     def family(self, part: exp.Expression) -> str | None:
         """Return the family of a value; none if it is unknown."""
@@ -105,6 +133,19 @@ class Mode:
 
         kinds = (exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT)
         return any(tree.unnest().is_type(*kinds) for tree in self.annotated(part))
+
+    def check_int(self, called: str, part: exp.Expression) -> None:
+        """Raise a problem for an argument that may be a number beyond an int."""
+        held = agreement.whole(part, self.types)
+        is_sure = (
+            expressions.constant(part) is not None
+            or agreement.type_of(part, self.types) in ("int", "string")
+            or (held is not None and agreement.fits(held, "int"))
+        )
+        if not is_sure:
+            raise self.refuse(
+                f"{called} of a number that may be no int: write try_cast(x as int)"
+            )
 
     def is_cast(self, called: str, place: int, number: int, text: str) -> bool:
         """Whether Spark may make a number or a moment of an argument that is a text."""
