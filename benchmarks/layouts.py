@@ -223,10 +223,9 @@ BY_ARGUMENT: Layouts = {
     "by a reader's function": (f"select * from rows_of({USER})", {}),
     # A bound: the text would have to be written anew for each user.
     "keys as a local relation": (
-        join("base", "local")
-        .replace("local as access", f"(values {KEYS_OF_USER}) as access (key)")
-        .replace("access.meta_data_source_id", "access.key")
-        .replace("access.user_id, access.access_type", f"{USER} as user_id, 'Group'"),
+        f"select base.*, {USER} as user_id, 'Group' as access_type from base"
+        f" inner join (values {KEYS_OF_USER}) as keys (key)"
+        " on base.data_source_id = keys.key",
         {},
     ),
     "access in folders by user": (

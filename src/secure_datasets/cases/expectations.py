@@ -134,7 +134,7 @@ from {seed}"""
 
 
 def _subjects(users: Any, roles: Any) -> str:
-    """Return the query for the users of each subject, with whose name the subject is.
+    """Return the query for the users of each subject, and for what bears its name.
 
     An id goes before a name, and a live user before one who is not: nobody becomes a
     subject by a login that is another's id.

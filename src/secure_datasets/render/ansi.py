@@ -37,13 +37,12 @@ DIFFERENT = functions.names(
 CASTING = functions.names(
     "bigint boolean date decimal double float int smallint timestamp tinyint"
 )
-# Functions that take an int, and at which places: a larger number fails.
+# Functions that take an int, with its places: a larger number fails. The tree judges
+# those that may have words between their arguments.
 OF_INTS = dict.fromkeys(("date_from_unix_date", "factorial"), (0,))
 OF_INTS |= dict.fromkeys(("get", "left", "right", "sha2"), (1,))
 OF_INTS |= dict.fromkeys(("shiftleft", "shiftright", "shiftrightunsigned"), (1,))
-OF_INTS |= dict.fromkeys(("substr", "substring"), (1, 2))
 OF_INTS |= dict.fromkeys(("locate", "position", "split", "substring_index"), (2,))
-OF_INTS["overlay"] = (2, 3)
 OF_INTS |= dict.fromkeys(
     functions.names("try_make_timestamp try_make_timestamp_ltz try_make_timestamp_ntz"),
     range(7),
@@ -110,7 +109,6 @@ class Mode:
         elif isinstance(node, exp.Bracket) and self.family(node.this) != "map":
             raise self.refuse("a place in an array: write get(x, n)")
         elif isinstance(node, exp.Substring | exp.Overlay):
-            # With words between the arguments, a text names no places.
             for name in ("start", "length", "from_", "for_"):
                 if part := node.args.get(name):
                     self.check_int(node.key, part)
