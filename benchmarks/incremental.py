@@ -1,55 +1,47 @@
-"""What staging would cost that reads again only the executions that are new.
+"""What staging costs where few executions are new.
 
     python benchmarks/incremental.py [NAME=NUMBER ...]
 
-Generates a world (the names are those of generate.Sizes), and delivers one execution in
-400 more: half of them new, half of them anew with a later time. The staged executions
-are written in turns
+Generates a world (the names are those of generate.Sizes). In each round one execution
+in 400 more is delivered: half of them new, half of them anew with a later time. A run
+stages the executions, copying those without a new delivery, and one with
+`--full-refresh` stages all; the rows must be equal. The seconds are those of dbt's
+nodes, without starting: each also looks at the raw table's files and rows.
 
-- whole, as a run does;
-- of the delivered ids alone, with all their deliveries: what versions would cost that
-  share the files of the rows that stay;
-- of the delivered ids, and the other rows copied from the version before, which must
-  give the rows of the first.
-
-Then it counts the rows of the base that the delivery changes: executions are numbered
-within their test.
+At the end it counts the rows of the base that the last delivery changed: executions are
+numbered within their test.
 """
 
 from __future__ import annotations
 
-import re
 import shutil
+import statistics
 import sys
-import time
-from collections.abc import Callable
-from functools import partial
 
 from bench import OWN_SEEDS, RAW_SCHEMA, sizes_of
 from generate import generate
-from measure import in_turns
+from measure import ROUNDS
 from pyspark.sql import SparkSession
 from workspace import FOLDER, SCHEMA, Workspace
 
+from dbt_secure_spark import raw_files
+
 STAGED, BASE = "stg_test_executions", "vw_dataset_test_executions"
 RAW = f"{RAW_SCHEMA}.test_executions"
-KEY = "test_execution_id"
 SHARE = 400
-LATER = "2027-01-01 02:00:00"
 TEST = "test_id"
-COMPILED = FOLDER / f"target/local/compiled/secure_datasets/models/staging/{STAGED}.sql"
-COPIED = "the delivered ids, and the others copied"
-WAYS = ("whole", "the delivered ids", COPIED)
+WAYS = {"whole": ["--full-refresh"], "new rows, and the others copied": []}
 
 
-def deliver(spark: SparkSession, executions: int) -> None:
-    """Add a delivery to the raw table, and name its ids in `delivered`."""
+def deliver(spark: SparkSession, executions: int, number: int) -> None:
+    """Add a delivery to the raw table, the next by its number."""
     columns = spark.table(RAW).columns
     half = executions // SHARE // 2
+    later = f"'2027-01-{number:02d} 02:00:00'"
     told = {
-        "id": f"if(id <= {half}, id, id + {executions} - {half})",
-        "date_modified": f"'{LATER}'",
-        "sf_date_created": f"'{LATER}'",
+        "id": f"if(id <= {half}, id, id + {executions} + {(number - 2) * half})",
+        "date_modified": later,
+        "sf_date_created": later,
     }
     listed = ", ".join(f"{told.get(name, name)} as {name}" for name in columns)
     new = spark.sql(f"select {listed} from {RAW} where id <= {2 * half}")
@@ -57,49 +49,36 @@ def deliver(spark: SparkSession, executions: int) -> None:
     new = new.select([new[name].cast(kind) for name, kind in types])
     new.write.mode("overwrite").saveAsTable("delivery")
     spark.table("delivery").write.insertInto(RAW)
-    spark.sql(
-        "create or replace temp view delivered as select distinct id from delivery"
-    )
-
-
-def ways(spark: SparkSession, text: str) -> dict[str, Callable[[], float]]:
-    """Return what writes the staged relation in each of the ways, by its query."""
-    delivered = f"(select * from {RAW} where id in (select id from delivered))"
-    others = (
-        f"select * from {SCHEMA}.{STAGED} where {KEY} not in"
-        " (select cast(id as bigint) from delivered)"
-    )
-
-    def make(number: int) -> float:
-        raw = delivered if number else RAW
-        started = time.monotonic()
-        rows = spark.sql(re.sub(rf"\b{re.escape(RAW)}\b", raw, text))
-        if WAYS[number] == COPIED:
-            rows = rows.unionByName(spark.sql(others))
-        rows.write.mode("overwrite").format("parquet").saveAsTable(f"made_{number}")
-        return time.monotonic() - started
-
-    return {way: partial(make, number) for number, way in enumerate(WAYS)}
 
 
 def main() -> None:
     """Measure, compare the rows, and print a table."""
     sizes = sizes_of(sys.argv[1:])
+    # No other file is written in the second of one that is read.
+    raw_files.SETTLED = -3_600_000_000
     workspace = Workspace()
     spark = workspace.spark
     workspace.dbt("seed", *OWN_SEEDS, raw_schema=RAW_SCHEMA)
     generate(spark, RAW_SCHEMA, sizes)
     workspace.dbt("run", "--select", f"+{BASE}", raw_schema=RAW_SCHEMA)
-    deliver(spark, sizes.executions)
-    seconds = in_turns(ways(spark, COMPILED.read_text()))
-    whole, copied = spark.table("made_0"), spark.table("made_2")
-    if whole.count() != copied.count() or whole.exceptAll(copied).count():
-        sys.exit("the rows differ")
+    taken: dict[str, list[float]] = {way: [] for way in WAYS}
+    rows: dict[str, list[tuple]] = {}
+    counted = "select count(*), bit_xor(xxhash64(*)), sum(xxhash64(*) % 1000003) from"
+    for number in range(1, ROUNDS + 1):
+        deliver(spark, sizes.executions, number)
+        for way, options in [*WAYS.items()][::-1]:
+            chosen = ("run", "--select", STAGED, *options)
+            taken[way].append(workspace.dbt(*chosen, raw_schema=RAW_SCHEMA)[STAGED])
+            rows[way] = spark.sql(f"{counted} {SCHEMA}.{STAGED}").collect()
+        if len({*map(str, rows.values())}) != 1:
+            sys.exit(f"the rows differ: {rows}")
     print(f"{sizes.executions:,} executions, {sizes.executions // SHARE:,} delivered")
-    for way, taken in seconds.items():
-        print(f"| {way} | {taken:.1f} s | {taken / seconds[WAYS[0]]:.2f}x |")
+    seconds = {way: statistics.median(of_way) for way, of_way in taken.items()}
+    for way, of_way in seconds.items():
+        print(f"| {way} | {of_way:.1f} s | {of_way / seconds['whole']:.2f}x |")
     (changed,) = spark.sql(
-        f"select count_if({TEST} in (select {TEST} from made_1)) / count(*) from made_0"
+        f"select count_if({TEST} in (select {TEST} from delivery)) / count(*)"
+        f" from {SCHEMA}.{STAGED}"
     ).first()
     print(f"{changed:.0%} of the base's rows are of a test with a delivered execution")
     shutil.rmtree(FOLDER / "spark")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 
+from dbt_secure_spark.appended import query_of_appended
 from dbt_secure_spark.layout import files_for, folders_for
 from dbt_secure_spark.lineage import relation_of
 from dbt_secure_spark.one_state import in_time_of
@@ -14,10 +16,13 @@ from dbt_secure_spark.run import run_of
 from dbt_secure_spark.switching import definition_of
 from dbt_secure_spark.unchanged import (
     files_of_sources,
+    has_its_rows,
     made_of,
     read_raw_tables,
     version_to_keep,
 )
+
+logger = AdapterLogger("Spark")
 
 
 def begin_version(
@@ -41,6 +46,7 @@ def begin_version(
     folders     the folders of the version; None for one
     files       the number of its files; None if it makes no difference
     in_time     the rule that shows its rows in time; None if they always hold
+    query       the query that writes the version; None if it is the node's own
     made_of     its inputs; None if they are unknown or must not keep a version
     kept        the published version that stays, if the new one would be the same
     definition  the metastore's description of the relation, unless its version stays
@@ -49,6 +55,7 @@ def begin_version(
         "in_time": in_time_of(adapter, graph, node, as_of),
         "folders": folders_for(adapter, graph, node, code) if code else None,
         "files": None,
+        "query": None,
         "definition": None,
     }
     version = run_of(adapter).published.version_of(relation_of(node))
@@ -62,6 +69,14 @@ def begin_version(
         begun |= _inputs(adapter, graph, node, code, begun, now, is_anew)
     begun["definition"] = definition_of(adapter, relation)
     begun["files"] = files_for(adapter, node) if code else None
+    if may_stay:
+        query = query_of_appended(adapter, graph, node, code, begun["made_of"])
+        if query and has_its_rows(adapter, graph, version):
+            logger.debug(
+                f"'{node['name']}' reads what its raw table has in new files, and"
+                f" copies its other rows from {version}."
+            )
+            begun["query"] = query
     return begun
 
 

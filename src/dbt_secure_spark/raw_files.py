@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections import ChainMap
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,15 +36,39 @@ FILE = (
 SETTLED = 60_000_000
 
 
+class RawFile(NamedTuple):
+    """A file of a raw table: its path, time in microseconds, bytes, and partition."""
+
+    path: str
+    written: int
+    size: int
+    folder: str
+
+
 class RawFiles(NamedTuple):
     """The state of a raw table's files.
 
     `digest` identifies them; `newest` is the latest time at which one of them was
-    written, in microseconds since 1970.
+    written, in microseconds since 1970. A table that keeps snapshots has no `listed`
+    files. `table` is a digest of its definition and of the engine.
     """
 
     digest: str
     newest: int
+    listed: frozenset[RawFile] = frozenset()
+    table: str = ""
+
+    @classmethod
+    def of(cls, listed: Iterable[RawFile], table: str) -> RawFiles:
+        """Return the state of a table in these files; there must be one."""
+        found = frozenset(listed)
+        newest = max(file.written for file in found)
+        return cls(digest_of([sorted(found), table]), newest, found, table)
+
+    def until(self, moment: int) -> RawFiles | None:
+        """Return the state that the files until a moment are; None if there is none."""
+        before = [file for file in self.listed if file.written <= moment]
+        return RawFiles.of(before, self.table) if before else None
 
 
 def read_unless_known(
@@ -120,14 +145,16 @@ def read_files(run: Run, sources: list[dict[str, Any]]) -> dict[str, RawFiles | 
             found[name] = RawFiles(digest, newest=0)
         elif _lies_in_files(fields):
             asked[name] = relation, definition
-    files: dict[str, list[tuple[Any, ...]]] = {}
-    for place, *file in rows_of(run.adapter, _query_of(asked)) if asked else ():
-        files.setdefault([*asked][int(place)], []).append(tuple(file))
+    files: dict[str, list[RawFile]] = {}
+    for place, path, written, size, folder in (
+        rows_of(run.adapter, _query_of(asked)) if asked else ()
+    ):
+        file = RawFile(str(path), int(written), int(size), str(folder))
+        files.setdefault([*asked][int(place)], []).append(file)
     # Without rows, no file is known.
     for name, of_table in files.items():
-        parts = [sorted(map(repr, of_table)), asked[name][1], engine_of(run)]
-        newest = max(int(written) for _, written, *_ in of_table)
-        found[name] = RawFiles(digest_of(parts), newest)
+        table = digest_of([asked[name][1], engine_of(run)])
+        found[name] = RawFiles.of(of_table, table)
     return found
 
 

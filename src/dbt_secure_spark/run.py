@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt import selected_resources
 from dbt.adapters.events.logging import AdapterLogger
@@ -72,6 +72,9 @@ from dbt_secure_spark.warehouse import (
     schemas_described_once,
     set_schema_property,
 )
+
+if TYPE_CHECKING:
+    from dbt_secure_spark.appended import Key
 
 logger = AdapterLogger("Spark")
 # The property of a schema of versions for `found_again`.
@@ -168,6 +171,8 @@ class Run:
         self.functions: dict[str, list[str] | None] = {}
         # The engine's versions and settings; None until they are needed.
         self.engine: list[Any] | None = None
+        # The keys that models note while they are compiled, by their unique ids.
+        self.keys: dict[str, Key] = {}
         # The texts of views whose versions stay.
         self.kept: dict[str, str] = {}
         # The results of `reads_another`, by a view's name and definition.

@@ -20,6 +20,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_secure_spark.ahead import files_ahead, rows_ahead
+from dbt_secure_spark.appended import properties_of_appended
 from dbt_secure_spark.catalogs import (
     columns_and_text,
     has_its_snapshot,
@@ -96,15 +97,17 @@ class ViewShown(NamedTuple):
 class MadeOf:
     """The inputs of a new version.
 
-    `digest` covers all inputs of its rows. `files` holds the state of each raw table's
-    files, by relation; `raw` holds each raw table's reading, in the order of
-    `sources_of`; `views` holds what its parents that are views show.
+    `digest` covers all inputs of its rows, `beside` those beside the raw tables.
+    `files` holds the state of each raw table's files, by relation; `raw` holds each raw
+    table's reading, in the order of `sources_of`; `views` holds what its parents that
+    are views show.
     """
 
     digest: str
     files: dict[str, RawFiles]
     raw: tuple[RawRead, ...] = ()
     views: tuple[ViewShown, ...] = ()
+    beside: str = ""
 
 
 def made_of(
@@ -149,19 +152,21 @@ def made_of(
         "code": code,
         "model": [node["config"], node["columns"], node["description"]],
         "parents": parents,
-        "raw": sorted(
-            # Sources of several projects may have the same name.
-            (unique_id, read.rows, read.content)
-            for unique_id, read in zip(sources_of(graph, node), raw, strict=True)
-        ),
         "engine": engine_of(run_of(adapter)),
         "python": [sys.version, time.tzname] if is_python(node) else None,
-        "folders": begun["folders"],
     }
     if timeless != code:
         parts["day"] = day_of(adapter)
+    beside = digest_of(parts)
+    # Sources of several projects may have the same name.
+    raw_ids = sources_of(graph, node)
+    read = sorted(
+        (unique_id, each.rows, each.content)
+        for unique_id, each in zip(raw_ids, raw, strict=True)
+    )
+    digest = digest_of([beside, read, begun["folders"]])
     views = tuple(each for each in parents if isinstance(each, ViewShown))
-    return MadeOf(digest_of(parts), files, tuple(raw), views)
+    return MadeOf(digest, files, tuple(raw), views, beside)
 
 
 def read_raw_tables(
@@ -400,9 +405,7 @@ def version_to_keep(
     noted = MADE_OF.search(published.versions.get(version, ""))
     if noted is None or noted["digest"] != of_next.digest:
         return None
-    rows = int(noted["rows"])
-    is_counted = rows_ahead(run_of(adapter), graph, version) == rows
-    if not is_counted and not is_whole(adapter, version, rows):
+    if not has_its_rows(adapter, graph, version):
         return None
     # A view that somebody had put in its place before the run is replaced, too.
     query = shape.published_rows(version) if shape else f"select * from {version}"
@@ -418,8 +421,15 @@ def version_to_keep(
     return version
 
 
-def is_whole(adapter: SparkAdapter, version: str, rows: int) -> bool:
-    """Return whether a version has all its rows; if not, it must be written again."""
+def has_its_rows(adapter: SparkAdapter, graph: dict[str, Any], version: str) -> bool:
+    """Return whether a published version has all the rows that it was written with."""
+    run = run_of(adapter)
+    noted = MADE_OF.search(run.published.versions.get(version, ""))
+    if noted is None:
+        return False
+    rows = int(noted["rows"])
+    if rows_ahead(run, graph, version) == rows:
+        return True
     try:
         has_all = rows_with_snapshot(adapter, version) == rows
         return has_all and has_its_snapshot(adapter, version)
@@ -446,13 +456,18 @@ def properties_of_made(
     if any(shown_by(adapter, each.view) != each for each in made.views):
         return []
     before = settled(run_of(adapter))
-    sources = sources_of(graph, node).values()
-    files = " ".join(
-        f"{of_source.digest}:{read}"
-        for source, read in zip(sources, made.raw, strict=True)
-        if (of_source := made.files[relation_of(source)]).newest < before
-    )
+    states = [
+        made.files[relation_of(each)] for each in sources_of(graph, node).values()
+    ]
+    read = {
+        state: reading
+        for state, reading in zip(states, made.raw, strict=True)
+        if state.newest < before
+    }
+    files = " ".join(f"{state.digest}:{reading}" for state, reading in read.items())
     properties = [f"'made_of' = '{made.digest}_{rows_with_snapshot(adapter, version)}'"]
+    if len(read) == len(made.raw) == 1:
+        properties += properties_of_appended(adapter, node, made.beside, *read)
     return properties + ([f"'raw_files' = '{encoded(files)}'"] if files else [])
 
 

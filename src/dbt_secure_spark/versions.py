@@ -30,7 +30,12 @@ KEPT_VERSIONS = re.compile(r"kept_versions=([^,\]]*)")
 RAW_READS = re.compile(r"raw_reads=([^,\]]*)")
 RAW_FILES = re.compile(r"raw_files=([^,\]]*)")
 MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
+APPENDED = re.compile(
+    r"appended=(?P<beside>[0-9a-f]{64})_(?P<until>[0-9]+)_(?P<files>[0-9a-f]{64})\b"
+)
 CONTRACT = re.compile(r"\bcontract=([0-9a-f]{64})\b")
+# What is searched for in the definition of a relation.
+PROPERTIES = (NAMED_VERSION, KEPT_VERSIONS, RAW_READS, RAW_FILES, MADE_OF, APPENDED)
 SUFFIX = "_versions"
 # In characters: older metastores store no longer property.
 LONGEST_COMMENT = 2_000
@@ -99,7 +104,7 @@ def comment(adapter: SparkAdapter, text: str) -> str:
     """
     first = re.split(r"\n\s*\n", text.strip(), maxsplit=1)[0]
     line = textwrap.shorten(first, LONGEST_COMMENT, placeholder=" ...")
-    for sought in (NAMED_VERSION, KEPT_VERSIONS, RAW_READS, RAW_FILES, MADE_OF):
+    for sought in PROPERTIES:
         line = sought.sub(
             lambda found: re.sub(r"(?=[.=])", " ", found[0], count=1), line
         )

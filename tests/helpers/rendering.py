@@ -18,6 +18,7 @@ from dbt.clients.yaml_helper import safe_load
 from jinja2 import Environment, Template
 from projects import ROOT
 
+from dbt_secure_spark.appended import Key
 from dbt_secure_spark.settings import as_of_text
 from secure_datasets.config.models import Models
 from secure_datasets.macro_methods import SecureDatasets
@@ -218,6 +219,8 @@ class Macros:
         text = ENVIRONMENT.from_string(document).render(ref=ref)
         # The noted rules of each secure dataset.
         self.noted_rules: list[list[str]] = []
+        # The noted keys of staged tables.
+        self.noted_keys: list[Key] = []
         self.graph = SimpleNamespace(nodes=nodes, sources={})
         self.adapter = SimpleNamespace(
             secure_datasets=self.secure_datasets,
@@ -238,6 +241,7 @@ class Macros:
             # No table here keeps its snapshots.
             raw_rows_as_of=lambda *_: None,
             raw_snapshots=lambda *_: None,
+            note_key=lambda _, *key: self.noted_keys.append(Key(*key)),
         )
         context: dict[str, Any] = {
             "adapter": self.adapter,
@@ -246,6 +250,7 @@ class Macros:
             ),
             "modules": SimpleNamespace(re=re),
             "config": _Settings(),
+            "model": SimpleNamespace(unique_id="a model"),
             "graph": self.graph,
             "var": lambda name, *default: (
                 VARS.get(name, *default) if default else VARS[name]

@@ -22,6 +22,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_secure_spark import (
     added,
     after_tests,
+    appended,
     beginning,
     catalogs,
     hooks,
@@ -114,6 +115,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     begin_version = available(beginning.begin_version)
     count_values = available(layout.count_values)
     note_files = available(unchanged.note_files)
+    note_key = available(appended.note_key)
     # The published state and its inputs
     definition_of = available(switching.definition_of)
     definitions = available(versions.definitions)

@@ -28,14 +28,14 @@ from secure_datasets.render.staging.order import (
     was_delivered,
     without_history,
 )
-from secure_datasets.render.staging.staged import staged
+from secure_datasets.render.staging.staged import key_of_delivery, staged
 from secure_datasets.render.staging.unread import can_be_overtaken, unread_deliveries
 
 # They get the raw table first, as a macro hands it over.
 OF_RAW: dict[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (
-        *(staged, read_deliveries, relation_of_feed),
+        *(staged, key_of_delivery, read_deliveries, relation_of_feed),
         *(overlapping_periods, unread_deliveries),
     )
 }

@@ -9,6 +9,7 @@ from secure_datasets.render.staging.deliveries import (
     Raw,
     delivery_as_json,
     read_deliveries,
+    read_id,
     sql_file,
 )
 from secure_datasets.render.staging.order import (
@@ -24,6 +25,7 @@ from secure_datasets.render.staging.reading import (
     delivered_text,
     trimmed_text,
 )
+from secure_datasets.sql.expressions import sql_name
 from secure_datasets.sql.writing import indented
 
 # A period without a beginning or an end.
@@ -66,6 +68,19 @@ def staged(
 )""")
     listed = ",\n\n".join(steps)
     return f"with {listed}\n\n{_told(raw, is_history)}"
+
+
+def key_of_delivery(raw: Raw) -> str | None:
+    """Return the id of a raw row, as it is staged; None if others' rows matter, too.
+
+    A staged row depends on the raw rows of its id alone, but for feeds in which a load
+    deletes what it lacks, an update pairs two rows, or a period follows another.
+    """
+    feed = raw.feed
+    kind, called = feed.get("kind", "appended"), feed.get("sources", {}).get("id", "id")
+    if kind not in ("appended", "log") or feed.get("before_when") or not called:
+        return None
+    return read_id(sql_name(called), raw.readings)
 
 
 def _known_roles(table: Facts, roles: Any) -> str:

@@ -30,7 +30,7 @@
         {%- call noop_statement('main', 'OK') -%} -- {{ begun.kept }} stays {%- endcall -%}
     {%- else -%}
         {%- call statement('main', language=model['language']) -%}
-            {{ _statement_of_version(begun, compiled_code) }}
+            {{ _statement_of_version(begun, begun.query or compiled_code) }}
         {%- endcall -%}
     {%- endif -%}
     {{ publish_rows(begun, compiled_code) }}

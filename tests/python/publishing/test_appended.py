@@ -1,0 +1,140 @@
+"""A version whose rows are copied from the one before, but those of new raw rows."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from small_project import plain_project
+
+from dbt_secure_spark import appended, raw_files
+
+SCHEMA, RAW = "appended_versions_of", "appended_raw"
+STAGED = f"{SCHEMA}.staged"
+STAGE = """{{ config(keep_unchanged=true) }}
+{%- if execute and not var('as_a_whole', false) -%}
+    {% do adapter.note_key(model.unique_id, 'id', 'try_cast(id as bigint)') %}
+{%- endif -%}
+with rows as (select * from {{ source('raw', 'rows') }})
+select id, name, changed from (
+    select
+        try_cast(id as bigint) as id, name, changed,
+        row_number() over (
+            partition by try_cast(id as bigint) order by changed desc
+        ) as place
+    from rows
+) as ranked
+where place = 1 or id is null"""
+MODELS = {
+    "models/staged.sql": STAGE,
+    "models/_models.yml": f"""
+sources:
+  - name: raw
+    schema: {RAW}
+    tables: [{{name: rows}}]
+""",
+}
+
+
+class Table:
+    """The project, its raw table, and the queries of its last run that copied rows."""
+
+    def __init__(self, spark, dbt, project: Path) -> None:
+        self.spark, self.dbt, self.project = spark, dbt, project
+
+    def deliver(self, rows: str, how: str = "insert into") -> None:
+        self.spark.sql(f"{how} {RAW}.rows values {rows}")
+
+    def run(self, *arguments: str) -> list[tuple]:
+        """Run the project and return what is staged."""
+        result = self.dbt("run", *arguments, folder=self.project)
+        assert result.success, result.exception or [r.message for r in result.result]
+        return self.staged()
+
+    def has_copied(self) -> bool:
+        """Return whether the last run copied rows, by the statement that it sent."""
+        sent = self.project / "target/run/plain/models/staged.sql"
+        return "as of_new_rows\nunion all" in sent.read_text()
+
+    def staged(self) -> list[tuple]:
+        return sorted(map(tuple, self.spark.table(STAGED).collect()), key=repr)
+
+    def version(self) -> str:
+        told = self.spark.sql(f"describe extended {STAGED}").collect()
+        (text,) = (row[1] for row in told if row[0] == "View Text")
+        return text.removeprefix("select * from ")
+
+
+@pytest.fixture
+def table(spark, dbt, product, tmp_path, monkeypatch):
+    """The project after a run; its files count as settled and as many."""
+    project = plain_project(tmp_path / "project", product, SCHEMA, MODELS)
+    spark.sql(f"create schema {RAW}")
+    spark.sql(
+        f"create table {RAW}.rows (id string, name string, changed int) using parquet"
+    )
+    monkeypatch.setattr(raw_files, "SETTLED", -10 * raw_files.SETTLED)
+    monkeypatch.setattr(appended, "LEAST", 0)
+    monkeypatch.setattr(appended, "LEAST_SHARE", 1)
+    table = Table(spark, dbt, project)
+    table.deliver("('1', 'a', 1), ('2', 'b', 1), ('3', 'c', 1), ('x', 'd', 1)")
+    table.run()
+    yield table
+    for schema in (RAW, SCHEMA, f"{SCHEMA}_versions"):
+        spark.sql(f"drop schema {schema} cascade")
+
+
+@pytest.mark.spark
+def test_rows_without_a_new_delivery_are_copied(table):
+    table.deliver("('02', 'B', 2), ('3', 'old', 0), ('4', 'e', 1), ('y', 'f', 1)")
+    # Only a copied row shows that its version was changed by hand.
+    spark, before = table.spark, table.version()
+    spark.sql(f"insert into {before} values (5, 'by hand', 1)")
+    of_whole = [
+        *[(1, "a", 1), (2, "B", 2), (3, "c", 1), (4, "e", 1)],
+        *[(None, "d", 1), (None, "f", 1)],
+    ]
+    assert table.run() == of_whole
+    # A version with more rows than it was written with is no base.
+    assert not table.has_copied()
+    table.deliver("('1', 'A', 2), ('z', 'g', 1)")
+    assert table.run() == [(1, "A", 2), *of_whole[1:], (None, "g", 1)]
+    assert table.has_copied()
+    assert table.run("--full-refresh") == table.staged()
+    assert not table.has_copied()
+    table.deliver("('6', 'h', 1)")
+    assert (6, "h", 1) in table.run()
+    assert table.has_copied()
+    # Without a key the same text is read whole.
+    table.deliver("('7', 'i', 1)")
+    assert (7, "i", 1) in table.run("--vars", "{as_a_whole: true}")
+    assert not table.has_copied()
+
+
+@pytest.mark.spark
+def test_rows_are_not_copied_if_earlier_raw_rows_changed(table):
+    """Files that went, were replaced, or came with an earlier time."""
+    spark = table.spark
+    table.deliver("('1', 'z', 9)", "insert overwrite")
+    assert table.run() == [(1, "z", 9)]
+    table.deliver("('2', 'y', 9)")
+    files = [
+        row[0]
+        for row in spark.sql(f"select input_file_name() from {RAW}.rows").collect()
+    ]
+    assert len({*files}) == 2
+    assert len(table.run()) == 2
+    assert table.has_copied()
+    file = Path(files[0].removeprefix("file:"))
+    shutil.copy2(file, file.with_name("part-of-an-earlier-time.parquet"))
+    table.run()
+    assert not table.has_copied()
+    # The text changes: its rows were made by another one.
+    path = table.project / "models/staged.sql"
+    path.write_text(
+        STAGE.replace("name, changed from", "upper(name) as name, changed from")
+    )
+    table.deliver("('8', 'y', 9)")
+    assert {row[1] for row in table.run()} <= {"Y", "Z"}
+    assert not table.has_copied()
