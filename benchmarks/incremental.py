@@ -14,6 +14,7 @@ numbered within their test.
 
 from __future__ import annotations
 
+import os
 import shutil
 import statistics
 import sys
@@ -81,7 +82,7 @@ def main() -> None:
         f" from {SCHEMA}.{STAGED}"
     ).first()
     print(f"{changed:.0%} of the base's rows are of a test with a delivered execution")
-    shutil.rmtree(FOLDER / "spark")
+    if not os.environ.get("KEEP"): shutil.rmtree(FOLDER / "spark")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dbt_secure_spark.raw_files import RawFiles
 
 # A table of fewer bytes is written whole in less time than the further joins take.
-LEAST = 16 * 2**20
+LEAST = 4 * 2**20
 # The keys of the new rows must fit into the memory of each task.
 MOST_NEW = 32 * 2**20
 LEAST_SHARE = 8

@@ -31,6 +31,8 @@ FILE = (
     " unix_micros(_metadata.file_modification_time) as written,"
     " _metadata.file_size as size"
 )
+# Counted bytes and rows: they change with the files, and decide no row.
+STATISTICS = re.compile(r"\('Statistics', '[0-9]+ bytes")
 # In microseconds. Some stores keep a file's time in seconds, by their own clock: a file
 # that is rewritten soon after it was read may keep its time.
 SETTLED = 60_000_000
@@ -137,7 +139,9 @@ def read_files(run: Run, sources: list[dict[str, Any]]) -> dict[str, RawFiles | 
         relation = version or source["relation_name"]
         run.adapter.execute(f"refresh table {relation}")
         told = rows_of(run.adapter, f"describe extended {relation}")
-        definition = list(map(tuple, told))
+        definition = [
+            tuple(row) for row in told if not STATISTICS.match(str((row[0], row[1])))
+        ]
         fields = {row[0]: row[1] for row in definition}
         if snapshot := snapshot_of(run.adapter, relation, fields):
             # Each commit has a file of its own, so none is too new to be recognized.
