@@ -82,7 +82,8 @@ def main() -> None:
         f" from {SCHEMA}.{STAGED}"
     ).first()
     print(f"{changed:.0%} of the base's rows are of a test with a delivered execution")
-    if not os.environ.get("KEEP"): shutil.rmtree(FOLDER / "spark")
+    if not os.environ.get("KEEP"):
+        shutil.rmtree(FOLDER / "spark")
 
 
 if __name__ == "__main__":

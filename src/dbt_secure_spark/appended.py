@@ -57,7 +57,7 @@ def properties_of_appended(
     beside  the digest of all inputs beside the raw table
     files   the state of its raw table's files
     """
-    if node["unique_id"] not in run_of(adapter).keys or not files.listed:
+    if not files.listed or node["unique_id"] not in run_of(adapter).keys:
         return []
     return [f"'appended' = '{beside}_{files.newest}_{files.digest}'"]
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from small_project import plain_project
 
 from dbt_secure_spark import appended, raw_files
+from dbt_secure_spark.appended import Key
+from dbt_secure_spark.raw_files import RawFile, RawFiles
+from dbt_secure_spark.unchanged import MadeOf
+from dbt_secure_spark.versions import Published
 
 SCHEMA, RAW = "appended_versions_of", "appended_raw"
 STAGED = f"{SCHEMA}.staged"
@@ -140,3 +145,87 @@ def test_rows_are_not_copied_if_earlier_raw_rows_changed(table):
     table.deliver("('8', 'y', 9)")
     assert {row[1] for row in table.run()} <= {"Y", "Z"}
     assert not table.has_copied()
+
+
+RELATION = f"{RAW}.rows"
+CODE = f"select id from {RELATION}"
+VERSION = f"{SCHEMA}_versions.staged__v20260101000000_0123abcd"
+OF_SEED = f"{RAW}_versions.rows__v20260101000000_0123abcd"
+MIB = 2**20
+OLD = [RawFile(f"old {n}", 1_000 + n, 20 * MIB, "") for n in range(5)]
+NEW = RawFile("new", 2_000, 5 * MIB, "")
+
+
+class World:
+    """A model whose version may be copied: its raw table has one file more."""
+
+    def __init__(self) -> None:
+        self.files, self.table, self.beside, self.code = (
+            [*OLD, NEW],
+            "t",
+            "b" * 64,
+            CODE,
+        )
+        then = RawFiles.of(OLD, self.table)
+        self.noted = f"appended={self.beside}_{then.newest}_{then.digest}"
+        self.node = {"unique_id": "staged", "name": "staged", "relation_name": STAGED}
+        self.node["depends_on"] = {"nodes": ["rows"]}
+        self.keys = {"staged": Key("id", "id")}
+        self.definitions = {STAGED: f"View Text: select * from {VERSION}"}
+
+    def query(self) -> str | None:
+        published = Published(self.definitions, versions={VERSION: self.noted})
+        run = SimpleNamespace(keys=self.keys, published=published, is_held=False)
+        files = {RELATION: RawFiles.of(self.files, self.table)}
+        made = MadeOf("a" * 64, files, beside=self.beside)
+        graph = {"sources": {"rows": {"relation_name": RELATION}}, "nodes": {}}
+        adapter = SimpleNamespace(dbt_run=run)
+        return appended.query_of_appended(adapter, graph, self.node, self.code, made)
+
+
+WHOLE = {
+    "no key": lambda w: w.keys.clear(),
+    "nothing noted": lambda w: setattr(w, "noted", "made_of=" + "a" * 64),
+    "another text, parent or engine": lambda w: setattr(w, "beside", "c" * 64),
+    "another definition": lambda w: setattr(w, "table", "u"),
+    "a file that went": lambda w: w.files.remove(OLD[0]),
+    "a file in another's place": lambda w: w.files.__setitem__(
+        0, OLD[0]._replace(written=1_999)
+    ),
+    "a file of another size": lambda w: w.files.__setitem__(0, OLD[0]._replace(size=1)),
+    "a new file with an earlier time": lambda w: w.files.append(
+        NEW._replace(path="late", written=1_004)
+    ),
+    "no new file": lambda w: w.files.remove(NEW),
+    "many new rows": lambda w: w.files.append(NEW._replace(path="n", size=10 * MIB)),
+    "few rows": lambda w: w.files.__setitem__(
+        slice(None), [each._replace(size=100) for each in w.files]
+    ),
+    "a sample's raw table": lambda w: w.definitions.update(
+        {RELATION: f"View Text: select * from {OF_SEED}"}
+    ),
+    "no version": lambda w: w.definitions.clear(),
+    "a text without the raw table": lambda w: setattr(w, "code", "select 1 as id"),
+}
+
+
+def test_a_version_is_copied_where_its_raw_table_has_a_file_more():
+    query = World().query()
+    assert f"select * from {RELATION} where _metadata" in " ".join(query.split())
+    assert "timestamp_micros(1004)" in query
+    assert query.count(f"select * from {VERSION}") == 1
+
+
+@pytest.mark.parametrize("edit", WHOLE)
+def test_in_any_doubt_all_rows_are_read(edit):
+    world = World()
+    WHOLE[edit](world)
+    assert world.query() is None
+
+
+def test_a_folder_s_column_is_not_copied():
+    world = World()
+    world.definitions[STAGED] = (
+        f"View Text: select * except (`id__mod_64`) from {VERSION}"
+    )
+    assert f"select * except (`id__mod_64`) from {VERSION}" in world.query()
