@@ -52,6 +52,15 @@ REPEATED = {
     "array": 0, "arrays_zip": 0, "coalesce": 0, "concat": 0, "concat_ws": 1, "elt": 1,
     "greatest": 0, "hash": 0, "least": 0, "struct": 0, "xxhash64": 0,
 }  # fmt: skip
+# Operators, by their names in the table: those of words are no functions.
+ASKED_OPERATORS = {
+    "=": "{} = {}", "<": "{} < {}", "+": "{} + {}", "-": "{} - {}", "*": "{} * {}",
+    "/": "{} / {}", "%": "{} % {}",
+    "in()": "{} in ({})", "row()": "({}, 1) in (({}, 1))",
+    "div()": "{} div {}", "||": "{} || {}", "&": "{} & {}",
+    "case()": "case when true then {} else {} end",
+    "when()": "case when {} then 1 end", "is()": "{} is true",
+}  # fmt: skip
 # Functions that are no calls, or have special arguments. Spark's analyzer by itself
 # does not end with the parts of a time of day.
 NO_CALLS = functions.names(
@@ -144,6 +153,9 @@ class Function:
             each.get(kind, next(iter(each.values())))
             for each, kind in zip(self.choices, kinds, strict=True)
         ]
+        operator = ASKED_OPERATORS.get(self.name)
+        if operator is not None:
+            return operator.format(*written)
         return f"{self.name}({', '.join(written)})"
 
     def taken(self, asked: Asked) -> set[tuple[str, ...]]:
@@ -287,9 +299,9 @@ def written(kinds: frozenset[str]) -> str:
 
 
 def held() -> list[str]:
-    """Return the functions with checked arguments."""
+    """Return the functions with checked arguments, and the operators."""
     names = functions.PLAIN | functions.CONSTANTS.keys() | functions.PLAIN_AGGREGATES
-    return sorted(names - NO_CALLS)
+    return sorted((names - NO_CALLS) | ASKED_OPERATORS.keys())
 
 
 def lines(asked: Asked, names: Iterable[str]) -> Iterator[str]:
@@ -297,9 +309,12 @@ def lines(asked: Asked, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         most = REPEATED[name] + 2 if name in REPEATED else MOST_ARGUMENTS
         most = MOST_IN_PAIRS if name in PAIRS else most
+        numbers = range(most + 1)
+        if name in ASKED_OPERATORS:
+            numbers = [ASKED_OPERATORS[name].count("{}")]
         found = {
             number: taken
-            for number in range(most + 1)
+            for number in numbers
             if (taken := Function(name, number).taken(asked))
         }
         for number, taken in found.items():

@@ -1,8 +1,9 @@
 """The types that Spark takes as arguments of each function that rules may call.
 
 tests/helpers/asked_types.py asks Spark and writes argument_types.txt. A line has a
-function, a number of arguments, and the kinds of types of each argument; several
-alternatives after ';' if the arguments depend on each other.
+function or operator, a number of arguments, and the kinds of types of each argument;
+several alternatives after ';' if the arguments depend on each other. An operator of
+words is `in()` or the like, which no function is called.
 
 - `n+`: n arguments or more; the last two kinds repeat for all pairs after n - 2
 - `-`: not checked here: a lambda, or a constant that is checked elsewhere

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,8 @@ SIZES = {
     "BIGINT": frozenset({"bigint"}),
     **dict.fromkeys(("FLOAT", "DOUBLE"), frozenset({"double"})),
     "DECIMAL": frozenset({"decimal"}),
+    "TIMESTAMP": frozenset({"timestamp_ltz"}),
+    "TIMESTAMP_NTZ": frozenset({"timestamp_ntz"}),
 }
 # Functions that take a unit, a word, before two moments.
 WITH_UNIT = functions.names("date_diff datediff")
@@ -81,6 +83,68 @@ NUMBERS = (*WHOLE, "DECIMAL", "DOUBLE")
 # The digits of a whole number as a decimal, and of any decimal.
 DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}
 MOST_DIGITS, LEAST_PLACES = 38, 6
+
+
+# The operators by their names in the table, whose two operands must fit.
+OPERATORS = {
+    **dict.fromkeys(("EQ", "NEQ", "NullSafeEQ", "NullSafeNEQ"), "="),
+    **dict.fromkeys(("LT", "LTE", "GT", "GTE"), "<"),
+    **dict.fromkeys(("BitwiseAnd", "BitwiseOr", "BitwiseXor"), "&"),
+    **{"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%", "IntDiv": "div()"},
+    **{"DPipe": "||"},
+}
+
+
+def check_operators(tree: exp.Expression) -> None:
+    """Raise a problem at an operator whose operands Spark does not take together."""
+    for node in tree.walk():
+        for symbol, operands in _operators(node):
+            takes = argument_types.table()[symbol][len(operands)]
+            if not any(map(_holds_unasked, operands)):
+                given = [*map(kinds_of, operands)]
+                _refuse_kinds(symbol.removesuffix("()"), takes, given)
+
+
+def _operators(
+    node: exp.Expression,
+) -> Iterator[tuple[str, tuple[exp.Expression, ...]]]:
+    """Yield the operators of a node, by their names in the table, with operands."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Binary) and type(node).__name__ in OPERATORS:
+        yield OPERATORS[type(node).__name__], (node.left, node.right)
+        yield from _of_rows(node.left, node.right)
+    elif isinstance(node, exp.In):
+        for each in node.expressions:
+            yield "in()", (node.this, each)
+            yield from _of_rows(node.this, each)
+    elif isinstance(node, exp.Between):
+        yield "<", (node.this, node.args["low"])
+        yield "<", (node.this, node.args["high"])
+    elif isinstance(node, exp.Neg):
+        yield "negative", (node.this,)
+    elif isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
+        yield "is()", (node.this,)
+    elif isinstance(node, exp.Case):
+        for each in node.args["ifs"]:
+            yield (
+                ("=", (node.this, each.this)) if node.this else ("when()", (each.this,))
+            )
+        values = expressions.branches(node)
+        for pair in combinations(values, 2):
+            yield "case()", pair
+
+
+def _of_rows(
+    left: exp.Expression, right: exp.Expression
+) -> Iterator[tuple[str, tuple[exp.Expression, ...]]]:
+    """Yield the members of two rows, each beside the other row's."""
+    from sqlglot import exp
+
+    left, right = left.unnest(), right.unnest()
+    if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple):
+        for pair in zip(left.expressions, right.expressions, strict=False):
+            yield "row()", pair
 
 
 def check(expression: Expression, name: str | None, types: Mapping[str, str]) -> None:
@@ -192,6 +256,7 @@ def _check_call(
         inference.check_comparisons(body)
         inference.check_parts(body)
         inference.check_kinds(body)
+        check_operators(body)
         if called in STEPS and number == STEP:
             _check_step(called, made[START], body)
     _check_arguments(called, arguments, made)

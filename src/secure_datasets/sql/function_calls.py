@@ -244,6 +244,7 @@ def check_types(
     inference.check_kinds(tree)
     inference.check_intervals(tree)
     inference.check_bits(tree)
+    arguments.check_operators(tree)
     inference.check_json(tree)
     days.check(tree)
     arguments.check(expression, name, types)

@@ -77,7 +77,8 @@ def annotated(
         query = annotate_types(
             query, schema={ROW: known or {ROW: "int"}}, dialect="spark"
         )
-    except (SqlglotError, ValueError, RecursionError):
+    except (SqlglotError, ValueError, RecursionError, AttributeError):
+        # It fails on a quotient of intervals, among others.
         return holder.this
     return query.selects[0].this.this
 
@@ -196,6 +197,9 @@ def check_boolean(tree: exp.Expression, is_condition: bool) -> None:
     from sqlglot import exp
 
     parts = list(_asked_to_be_boolean(tree))
+    for node in tree.find_all(exp.Where, exp.Having):
+        if family(node.this) == "null":
+            raise ExpressionProblem("'{key}' has 'where null': write 'where false'")
     # Whatever its operands are, its result is not boolean.
     work = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg)
     for part in [tree, *parts] if is_condition else parts:
@@ -417,6 +421,11 @@ def check_parts(tree: exp.Expression) -> None:
                 f"'{{key}}' has {what} in a {kind}, which has none{advice}"
             )
         field, fields = _field_of(node), _fields(node.this.unnest().type)
+        inner = _inner_family(node.this.unnest().type)
+        if not is_place and inner not in (None, "null", "struct"):
+            raise ExpressionProblem(
+                f"'{{key}}' asks for the field '{node.name}' of {_a(inner)} in a list"
+            )
         if field is not None and fields and field.lower() not in fields:
             raise ExpressionProblem(
                 f"'{{key}}' asks for the field '{field}', and there are:"
@@ -444,6 +453,16 @@ def _field_of(node: exp.Expression) -> str | None:
     part = node.expressions[0] if node.expressions else None
     is_text = isinstance(part, exp.Literal) and part.is_string
     return part.name if is_text else None
+
+
+def _inner_family(data_type: exp.DataType | None) -> str | None:
+    """Return the family of a list's elements; none if it is unknown or no list."""
+    from sqlglot import exp
+
+    if data_type is None or family_of_type(data_type) != "array":
+        return None
+    inner = next(iter(data_type.expressions), None)
+    return family_of_type(inner) if isinstance(inner, exp.DataType) else None
 
 
 def _fields(data_type: exp.DataType | None) -> set[str]:
