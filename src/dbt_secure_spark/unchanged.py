@@ -465,13 +465,11 @@ def properties_of_made(
     }
     files = " ".join(f"{state.digest}:{reading}" for state, reading in read.items())
     properties = [f"'made_of' = '{made.digest}_{rows_with_snapshot(adapter, version)}'"]
-    has_key = node["unique_id"] in run_of(adapter).keys
-    if has_key and len(read) == len(made.raw) == 1:
-        (of_raw,) = read
-        if of_raw.listed:
-            # By it a later version may copy rows from this one.
-            until = f"{of_raw.newest}_{of_raw.digest}"
-            properties.append(f"'appended' = '{made.beside}_{until}'")
+    (of_raw,) = read if len(read) == len(made.raw) == 1 else (None,)
+    if of_raw and of_raw.listed and node["unique_id"] in run_of(adapter).keys:
+        # By it a later version may copy rows from this one.
+        until = f"{of_raw.newest}_{of_raw.digest}"
+        properties.append(f"'appended' = '{made.beside}_{until}'")
     return properties + ([f"'raw_files' = '{encoded(files)}'"] if files else [])
 
 

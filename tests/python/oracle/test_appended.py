@@ -39,6 +39,7 @@ def copied(
     sandbox.deliver(table, types, before)
     code = sandbox.sql(table)
     (key,) = sandbox.macros.noted_keys
+    assert key.query.strip() == code.strip()
     # A version's columns may stand in another order, and its names in quotes.
     staged = sandbox.connection.sql(in_duckdb(code))
     columns = random.sample(staged.columns, len(staged.columns))
