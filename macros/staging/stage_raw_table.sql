@@ -20,8 +20,9 @@
 {%- set raw = secure_datasets._raw_table(name, history_of, none, feed) -%}
 {#- The rows depend on no clock: the view over them does. -#}
 {%- if raw.table.holds_for_a_time and not history_of -%}{% do config(in_time='is_live') %}{%- endif -%}
+{%- set query = adapter.staging('staged', raw, var('as_of', none), history_of is not none, ref('role_permissions') if raw.table.object_type) -%}
 {#- A later version may copy the rows whose keys no new delivery has. -#}
 {%- set key = adapter.staging('key_of_delivery', raw) if execute and not history_of and var('as_of', none) is none -%}
-{%- if key -%}{% do adapter.note_key(model.unique_id, raw.table.key, key) %}{%- endif -%}
-{{ adapter.staging('staged', raw, var('as_of', none), history_of is not none, ref('role_permissions') if raw.table.object_type) }}
+{%- if key -%}{% do adapter.note_key(model.unique_id, raw.table.key, key, query) %}{%- endif -%}
+{{ query }}
 {% endmacro %}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 
 from dbt_secure_spark.appended import query_of_appended
@@ -16,13 +15,10 @@ from dbt_secure_spark.run import run_of
 from dbt_secure_spark.switching import definition_of
 from dbt_secure_spark.unchanged import (
     files_of_sources,
-    has_its_rows,
     made_of,
     read_raw_tables,
     version_to_keep,
 )
-
-logger = AdapterLogger("Spark")
 
 
 def begin_version(
@@ -70,13 +66,8 @@ def begin_version(
     begun["definition"] = definition_of(adapter, relation)
     begun["files"] = files_for(adapter, node) if code else None
     if may_stay:
-        query = query_of_appended(adapter, graph, node, code, begun["made_of"])
-        if query and has_its_rows(adapter, graph, version):
-            logger.debug(
-                f"'{node['name']}' reads what its raw table has in new files, and"
-                f" copies its other rows from {version}."
-            )
-            begun["query"] = query
+        made = begun["made_of"]
+        begun["query"] = query_of_appended(adapter, graph, node, code, made)
     return begun
 
 

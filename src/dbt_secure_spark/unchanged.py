@@ -20,7 +20,6 @@ from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_secure_spark.ahead import files_ahead, rows_ahead
-from dbt_secure_spark.appended import properties_of_appended
 from dbt_secure_spark.catalogs import (
     columns_and_text,
     has_its_snapshot,
@@ -466,8 +465,11 @@ def properties_of_made(
     }
     files = " ".join(f"{state.digest}:{reading}" for state, reading in read.items())
     properties = [f"'made_of' = '{made.digest}_{rows_with_snapshot(adapter, version)}'"]
-    if len(read) == len(made.raw) == 1:
-        properties += properties_of_appended(adapter, node, made.beside, *read)
+    (of_raw,) = read if len(read) == len(made.raw) == 1 else (None,)
+    if of_raw and of_raw.listed and node["unique_id"] in run_of(adapter).keys:
+        # By it a later version may copy rows from this one.
+        until = f"{of_raw.newest}_{of_raw.digest}"
+        properties.append(f"'appended' = '{made.beside}_{until}'")
     return properties + ([f"'raw_files' = '{encoded(files)}'"] if files else [])
 
 

@@ -17,10 +17,9 @@ from dbt_secure_spark.versions import Published
 
 SCHEMA, RAW = "appended_versions_of", "appended_raw"
 STAGED = f"{SCHEMA}.staged"
-STAGE = """{{ config(keep_unchanged=true) }}
-{%- if execute and not var('as_a_whole', false) -%}
-    {% do adapter.note_key(model.unique_id, 'id', 'try_cast(id as bigint)') %}
-{%- endif -%}
+# The column of partitions is a version's last.
+STAGE = """{{ config(keep_unchanged=true, partition_by='name') }}
+{%- set query -%}
 with rows as (select * from {{ source('raw', 'rows') }})
 select id, name, changed from (
     select
@@ -30,7 +29,13 @@ select id, name, changed from (
         ) as place
     from rows
 ) as ranked
-where place = 1 or id is null"""
+where place = 1 or id is null
+{%- endset -%}
+{%- if execute -%}
+    {%- set key = 'try_cast(raw_rows.id as bigint)' -%}
+    {% do adapter.note_key(model.unique_id, 'id', key, query) %}
+{%- endif -%}
+{{ query }}{{ ' limit 100' if var('limited', false) }}"""
 MODELS = {
     "models/staged.sql": STAGE,
     "models/_models.yml": f"""
@@ -63,7 +68,8 @@ class Table:
         return "as of_new_rows\nunion all" in sent.read_text()
 
     def staged(self) -> list[tuple]:
-        return sorted(map(tuple, self.spark.table(STAGED).collect()), key=repr)
+        rows = self.spark.table(STAGED).select("id", "name", "changed")
+        return sorted(map(tuple, rows.collect()), key=repr)
 
     def version(self) -> str:
         told = self.spark.sql(f"describe extended {STAGED}").collect()
@@ -95,7 +101,7 @@ def test_rows_without_a_new_delivery_are_copied(table):
     table.deliver("('02', 'B', 2), ('3', 'old', 0), ('4', 'e', 1), ('y', 'f', 1)")
     # Only a copied row shows that its version was changed by hand.
     spark, before = table.spark, table.version()
-    spark.sql(f"insert into {before} values (5, 'by hand', 1)")
+    spark.sql(f"insert into {before} values (5, 1, 'by hand')")
     of_whole = [
         *[(1, "a", 1), (2, "B", 2), (3, "c", 1), (4, "e", 1)],
         *[(None, "d", 1), (None, "f", 1)],
@@ -113,9 +119,10 @@ def test_rows_without_a_new_delivery_are_copied(table):
     spark.sql(f"analyze table {RAW}.rows compute statistics")
     assert (6, "h", 1) in table.run()
     assert table.has_copied()
-    # Without a key the same text is read whole.
-    table.deliver("('7', 'i', 1)")
-    assert (7, "i", 1) in table.run("--vars", "{as_a_whole: true}")
+    # The rows of a text with more in it depend on other keys, too.
+    for name in "ij":
+        table.deliver(f"('7', '{name}', {ord(name)})")
+        assert (7, name, ord(name)) in table.run("--vars", "{limited: true}")
     assert not table.has_copied()
 
 
@@ -148,7 +155,8 @@ def test_rows_are_not_copied_if_earlier_raw_rows_changed(table):
 
 
 RELATION = f"{RAW}.rows"
-CODE = f"select id from {RELATION}"
+QUOTED = f"`{RAW}`.rows"
+CODE = f"select id, name from {RELATION}"
 VERSION = f"{SCHEMA}_versions.staged__v20260101000000_0123abcd"
 OF_SEED = f"{RAW}_versions.rows__v20260101000000_0123abcd"
 MIB = 2**20
@@ -170,16 +178,29 @@ class World:
         self.noted = f"appended={self.beside}_{then.newest}_{then.digest}"
         self.node = {"unique_id": "staged", "name": "staged", "relation_name": STAGED}
         self.node["depends_on"] = {"nodes": ["rows"]}
-        self.keys = {"staged": Key("id", "id")}
+        self.keys = {"staged": Key("id", "raw_rows.id", CODE)}
+        self.has_its_rows = True
+        self.columns, self.snapshots = ["name", "id", "id__mod_64"], None
         self.definitions = {STAGED: f"View Text: select * from {VERSION}"}
+
+    def set_code(self, code: str) -> None:
+        self.code = code
+        self.keys["staged"] = self.keys["staged"]._replace(query=code)
 
     def query(self) -> str | None:
         published = Published(self.definitions, versions={VERSION: self.noted})
         run = SimpleNamespace(keys=self.keys, published=published, is_held=False)
         files = {RELATION: RawFiles.of(self.files, self.table)}
         made = MadeOf("a" * 64, files, beside=self.beside)
-        graph = {"sources": {"rows": {"relation_name": RELATION}}, "nodes": {}}
-        adapter = SimpleNamespace(dbt_run=run)
+        sources = {"rows": {"relation_name": QUOTED}, "other": {"relation_name": RAW}}
+        graph = {"sources": sources, "nodes": {}}
+        catalog = self.snapshots and "lake"
+        credentials = SimpleNamespace(versions_catalog=catalog)
+        adapter = SimpleNamespace(
+            dbt_run=run,
+            config=SimpleNamespace(credentials=credentials),
+            snapshots_written=self.snapshots,
+        )
         return appended.query_of_appended(adapter, graph, self.node, self.code, made)
 
 
@@ -205,27 +226,47 @@ WHOLE = {
         {RELATION: f"View Text: select * from {OF_SEED}"}
     ),
     "no version": lambda w: w.definitions.clear(),
-    "a text without the raw table": lambda w: setattr(w, "code", "select 1 as id"),
+    "a text without the raw table": lambda w: w.set_code("select 1 as id"),
+    "more in the text": lambda w: setattr(w, "code", f"{CODE} limit 10"),
+    "another raw table": lambda w: w.node["depends_on"]["nodes"].append("other"),
+    "lost rows": lambda w: setattr(w, "has_its_rows", False),
 }
 
 
-def test_a_version_is_copied_where_its_raw_table_has_a_file_more():
-    query = World().query()
-    assert f"select * from {RELATION} where _metadata" in " ".join(query.split())
+@pytest.fixture
+def world(monkeypatch) -> World:
+    """A world whose version is there."""
+    made = World()
+    described = ([(name, "string") for name in made.columns], None)
+    monkeypatch.setattr(appended, "columns_and_text", lambda *_: described)
+    monkeypatch.setattr(appended, "has_its_rows", lambda *_: made.has_its_rows)
+    return made
+
+
+def test_a_version_is_copied_where_its_raw_table_has_a_file_more(world):
+    query = " ".join(world.query().split())
+    assert f"select * from {QUOTED} where _metadata" in query
     assert "timestamp_micros(1004)" in query
-    assert query.count(f"select * from {VERSION}") == 1
+    assert f"from {QUOTED} as raw_rows" in query
+    assert query.count(f"from {VERSION} as former") == 1
 
 
 @pytest.mark.parametrize("edit", WHOLE)
-def test_in_any_doubt_all_rows_are_read(edit):
-    world = World()
+def test_in_any_doubt_all_rows_are_read(edit, world):
     WHOLE[edit](world)
     assert world.query() is None
 
 
-def test_a_folder_s_column_is_not_copied():
-    world = World()
+def test_columns_are_named_and_a_folder_s_is_not_copied(world):
     world.definitions[STAGED] = (
         f"View Text: select * except (`id__mod_64`) from {VERSION}"
     )
-    assert f"select * except (`id__mod_64`) from {VERSION}" in world.query()
+    query = world.query()
+    assert query.startswith("select `name`, `id` from (")
+    assert f"former.`name`, former.`id`\nfrom {VERSION} as former" in query
+    assert "id__mod_64" not in query
+
+
+def test_a_version_in_iceberg_is_copied_as_it_was_written(world):
+    world.snapshots = {VERSION: 7}
+    assert f"from {VERSION} version as of 7 as former" in world.query()

@@ -71,7 +71,7 @@ def staged(
 
 
 def key_of_delivery(raw: Raw) -> str | None:
-    """Return the id of a raw row, as it is staged; None if others' rows matter, too.
+    """Return the id of one of `raw_rows`, as staged; None if others' rows matter, too.
 
     A staged row depends on the raw rows of its id alone, but for feeds in which a load
     deletes what it lacks, an update pairs two rows, or a period follows another.
@@ -80,7 +80,7 @@ def key_of_delivery(raw: Raw) -> str | None:
     kind, called = feed.get("kind", "appended"), feed.get("sources", {}).get("id", "id")
     if kind not in ("appended", "log") or feed.get("before_when") or not called:
         return None
-    return read_id(sql_name(called), raw.readings)
+    return read_id(f"raw_rows.{sql_name(called)}", raw.readings)
 
 
 def _known_roles(table: Facts, roles: Any) -> str:
