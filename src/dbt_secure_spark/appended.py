@@ -100,6 +100,7 @@ def query_of_appended(
         f" other rows from {version}."
     )
     (source,) = sources.values()
+    run.copied[node["unique_id"]] = until, of_then.digest
     folders = Folders.read(run.published.definitions.get(relation_of(node)))
     columns, _ = columns_and_text(adapter, version)
     return with_new_rows(

@@ -173,6 +173,9 @@ class Run:
         self.engine: list[Any] | None = None
         # The keys that models note while they are compiled, by their unique ids.
         self.keys: dict[str, Key] = {}
+        # The raw files whose rows are copied from a version, by the model's unique id:
+        # the latest time of a file, and the files' digest.
+        self.copied: dict[str, tuple[int, str]] = {}
         # The texts of views whose versions stay.
         self.kept: dict[str, str] = {}
         # The results of `reads_another`, by a view's name and definition.

@@ -448,9 +448,12 @@ def properties_of_made(
     """Return the properties that note what a version was made of, as SQL.
 
     There are none if a raw table was written to meanwhile, or a view. Files that were
-    new when the run began are left out: the next run reads their contents.
+    new when the run began are left out: the next run reads their contents. Raises
+    DbtRuntimeError if raw rows went that a copied row was made of.
     """
-    if made is None or files_of_sources(adapter, graph, node) != made.files:
+    now = files_of_sources(adapter, graph, node) if made else None
+    _refuse_lost_files(run_of(adapter), node, now)
+    if made is None or now != made.files:
         return []
     if any(shown_by(adapter, each.view) != each for each in made.views):
         return []
@@ -471,6 +474,21 @@ def properties_of_made(
         until = f"{of_raw.newest}_{of_raw.digest}"
         properties.append(f"'appended' = '{made.beside}_{until}'")
     return properties + ([f"'raw_files' = '{encoded(files)}'"] if files else [])
+
+
+def _refuse_lost_files(
+    run: Any, node: dict[str, Any], now: dict[str, RawFiles] | None
+) -> None:
+    """Raise if the raw files that copied rows were read from are there no longer."""
+    if (copied := run.copied.pop(node["unique_id"], None)) is None:
+        return
+    until, digest = copied
+    there = [files.until(until) for files in (now or {}).values()]
+    if [files and files.digest for files in there] != [digest]:
+        raise DbtRuntimeError(
+            f"'{node['name']}' is not published: its raw table was replaced while rows"
+            " were copied from the version before. Run it again."
+        )
 
 
 def note_files(

@@ -20,7 +20,6 @@ from dbt.flags import get_flags
 from dbt_common.clients.jinja import get_environment
 from jinja2 import TemplateError, meta, nodes
 
-from dbt_secure_spark.macros import PACKAGE as ADAPTER
 from dbt_secure_spark.settings import OF_CHANGES, OF_THE_PAST
 from dbt_secure_spark.versions import SUFFIX, named_versions
 from secure_datasets.config.plan import restrictions_on, star_query
@@ -38,6 +37,7 @@ from secure_datasets.leaks.settings import (
     sql_in_config,
     texts_of,
 )
+from secure_datasets.leaks.spines import TRUSTED
 from secure_datasets.leaks.texts import (
     COMMAND,
     OF_RELATIONS,
@@ -62,12 +62,13 @@ KNOWN_MATERIALIZATIONS = (
     "test",
 )
 KNOWN_STRATEGIES = ("timestamp", "check")
-# The packages with known macros for relations.
-KNOWN_PACKAGES = {"dbt", "dbt_spark", ADAPTER, PACKAGE}
 BY_COMMAND = "its configuration depends on the command"
 SQL_IN_CONFIG = "the SQL of its configuration {} may look at more than a row"
 REFUSALS = (OF_ROWS, OF_RELATIONS, OF_THE_ADAPTER, OF_THE_COMMAND)
-PREFIXES = ("default__", "spark__", "secure_spark__")
+PREFIXES = (
+    *("default__", "spark__", "secure_spark__"),
+    *("databricks__", "secure_databricks__"),
+)
 # The keys of an entry in a YAML file that make further nodes.
 OF_TESTS = {"data_tests", "tests"}
 # The names of what is known only while a node runs; `render` may hide one in a text.
@@ -340,7 +341,7 @@ class Graph:
     def ways(self, node: ManifestSQLNode) -> tuple[bool, ...]:
         """Return the possible results of is_incremental() for a node."""
         is_own = any(
-            macro.name == "is_incremental" and macro.package_name not in KNOWN_PACKAGES
+            macro.name == "is_incremental" and macro.package_name not in TRUSTED
             for macro in self.manifest.macros.values()
         )
         may_be = is_own or node.config.get("materialized") == "incremental"
@@ -389,7 +390,7 @@ class Graph:
         called = {_without_prefix(macros[key].name) for key in seen}
         # A macro of the root project, or of the model's package, overrides dbt's own.
         for key, macro in macros.items():
-            if macro.package_name in KNOWN_PACKAGES:
+            if macro.package_name in TRUSTED:
                 continue
             is_called = _without_prefix(macro.name) in called
             if key in seen or (
@@ -467,7 +468,7 @@ class Graph:
         while waiting:
             key = waiting.pop()
             macro = self.manifest.macros.get(key)
-            if key in seen or macro is None or macro.package_name in KNOWN_PACKAGES:
+            if key in seen or macro is None or macro.package_name in TRUSTED:
                 continue
             seen.add(key)
             waiting += macro.depends_on.macros
@@ -493,7 +494,7 @@ class Graph:
         """Yield the macros of the project and its packages with one of these names."""
         for macro in self.manifest.macros.values():
             is_named = {macro.name, _without_prefix(macro.name)} & names
-            if is_named and macro.package_name not in KNOWN_PACKAGES:
+            if is_named and macro.package_name not in TRUSTED:
                 yield macro
 
     def commands_in_config(self, node: ManifestSQLNode) -> list[str]:

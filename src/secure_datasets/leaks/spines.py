@@ -22,7 +22,9 @@ from secure_datasets.leaks.understood import is_of_a_row
 SPINE, LENGTH = "date_spine", "get_intervals_between"
 # The packages with this macro: dbt_utils has a copy of dbt's own.
 WITH_SPINES = ("dbt", "dbt_utils")
-TRUSTED = {"dbt", "dbt_spark", ADAPTER, PACKAGE}
+# The packages whose macros make relations as they are known to: those of dbt's adapters
+# for Spark, and of the product.
+TRUSTED = {"dbt", "dbt_spark", "dbt_databricks", ADAPTER, PACKAGE}
 # Any length will do: the series of literals has the same columns.
 A_LENGTH = 2
 # The names that dbt's macros take for its own, besides the macros that they call.

@@ -7,9 +7,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 from small_project import plain_project
 
-from dbt_secure_spark import appended, raw_files
+from dbt_secure_spark import appended, raw_files, unchanged
 from dbt_secure_spark.appended import Key
 from dbt_secure_spark.raw_files import RawFile, RawFiles
 from dbt_secure_spark.unchanged import MadeOf
@@ -179,7 +180,7 @@ class World:
         self.node = {"unique_id": "staged", "name": "staged", "relation_name": STAGED}
         self.node["depends_on"] = {"nodes": ["rows"]}
         self.keys = {"staged": Key("id", "raw_rows.id", CODE)}
-        self.has_its_rows = True
+        self.has_its_rows, self.copied = True, {}
         self.columns, self.snapshots = ["name", "id", "id__mod_64"], None
         self.definitions = {STAGED: f"View Text: select * from {VERSION}"}
 
@@ -190,6 +191,7 @@ class World:
     def query(self) -> str | None:
         published = Published(self.definitions, versions={VERSION: self.noted})
         run = SimpleNamespace(keys=self.keys, published=published, is_held=False)
+        run.copied = self.copied
         files = {RELATION: RawFiles.of(self.files, self.table)}
         made = MadeOf("a" * 64, files, beside=self.beside)
         sources = {"rows": {"relation_name": QUOTED}, "other": {"relation_name": RAW}}
@@ -270,3 +272,30 @@ def test_columns_are_named_and_a_folder_s_is_not_copied(world):
 def test_a_version_in_iceberg_is_copied_as_it_was_written(world):
     world.snapshots = {VERSION: 7}
     assert f"from {VERSION} version as of 7 as former" in world.query()
+
+
+@pytest.mark.parametrize(
+    ("files", "is_refused"),
+    [
+        ([*OLD, NEW], False),
+        ([*OLD, NEW, NEW._replace(path="newer", written=3_000)], False),
+        ([*OLD[1:], NEW], True),
+        ([NEW], True),
+        (None, True),
+    ],
+)
+def test_a_copy_is_not_published_if_raw_rows_went_while_it_was_written(
+    files, is_refused, world, monkeypatch
+):
+    assert world.query()
+    run = SimpleNamespace(copied=world.copied, is_held=False)
+    now = files and {RELATION: RawFiles.of(files, world.table)}
+    monkeypatch.setattr(unchanged, "files_of_sources", lambda *_: now)
+    given = (SimpleNamespace(dbt_run=run), {}, world.node, VERSION)
+    made = MadeOf("a" * 64, {RELATION: RawFiles.of(OLD, "another")})
+    if is_refused:
+        with pytest.raises(DbtRuntimeError, match="its raw table was replaced while"):
+            unchanged.properties_of_made(*given, made)
+    else:
+        assert unchanged.properties_of_made(*given, made) == []
+    assert not world.copied

@@ -362,7 +362,9 @@ def test_a_version_that_was_written_beside_a_raw_table_is_not_noted(
     monkeypatch, seconds_before
 ):
     run = "20260101000000_0123abcd"
-    adapter = SimpleNamespace(dbt_run=SimpleNamespace(name=run, is_held=False))
+    adapter = SimpleNamespace(
+        dbt_run=SimpleNamespace(name=run, is_held=False, copied={})
+    )
     monkeypatch.setattr(unchanged, "rows_with_snapshot", lambda *_: 2)
     world, table = World(), f"{RAW}.rows"
     of_then = raw_files.RawFiles("f1", began(run) - seconds_before * 1_000_000)
