@@ -305,7 +305,7 @@ def test_no_call_of_a_macro_goes_up(manifest):
 READ_BY_PYTHON = {
     "judged_grants": {"secure_datasets_config", "repository_tables"},
     "review_status": {"secure_datasets_config"},
-    "access_findings": {"repository_tables", "finding_rules"},
+    "access_findings": {"repository_tables"},
     "uncounted_deliveries": {"secure_datasets_config", "repository_tables"},
 }
 
