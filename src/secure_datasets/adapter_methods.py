@@ -20,6 +20,7 @@ from secure_datasets.render.privileges import privileges
 from secure_datasets.render.staging import staging
 from secure_datasets.review.adapter import access_reviews, finding_rules
 from secure_datasets.review.models import query_of_review
+from secure_datasets.runs.accepted_ids import accepted_ids
 
 
 def check_package(adapter: BaseAdapter, name: str) -> None:
@@ -53,6 +54,7 @@ check_statement = macro_methods.refuse_grants
 METHODS = {
     "check_package": check_package,
     "secure_datasets": macro_methods.secure_datasets,
+    "accepted_ids": accepted_ids,
     "find_leaks": leaks.find_leaks,
     "access_questions": access_questions,
     "access_timelines": access_timelines,

@@ -15,7 +15,9 @@
 {%- set share = secure_datasets.lost_rows_error_share() -%}
 {%- set feed = secure_datasets.feed_of(table) -%}
 {%- set deletes_by_loads = feed and feed.kind == 'snapshots' -%}
-{%- set versions = secure_datasets.versions_to_compare('stg_' ~ table) -%}
+{#- Not where dbt may not query them. -#}
+{%- set versions = adapter.accepted_ids(graph.nodes, api.Relation.create, project_schema(), secure_datasets.reads_sample())
+    .to_compare('stg_' ~ table, flags.WHICH) if execute and flags.INTROSPECT else {} -%}
 {#- Versions of old releases have no such column. -#}
 {%- set tells_deleted = versions.accepted and feed and feed.deletes and 'is_deleted' in (adapter.raw_columns(versions.accepted) or {}) -%}
 with ids_before as (
