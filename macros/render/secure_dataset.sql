@@ -25,7 +25,7 @@
 {%- endif -%}
 {%- if execute and graph -%}
     {#- A unit test has no graph. -#}
-    {%- do secure_datasets.check_references([name], config) -%}
+    {%- do adapter.secure_datasets().check_references([name], config, graph.nodes, secure_datasets.repository_tables()) -%}
     {%- do adapter.note_rules(secure_datasets.nodes_of_rules(config) | map(attribute='relation_name') | list) -%}
 {%- endif -%}
 {%- set dataset = config.datasets[adapter.secure_datasets().ruling_dataset(name, config)] -%}

@@ -85,7 +85,7 @@ class Compared:
         known = {
             **{"ref": str, "tables": self.asked.repository_tables()},
             "rows_of": self.database.rows,
-            "table_of": self.asked.referenced_table,
+            "documented": self.asked.documented_columns(),
         }
         for model in MODELS:
             self.database.make(model, changes.query_of(model, states, known))

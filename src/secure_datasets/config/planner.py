@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any, NoReturn
 
 from secure_datasets.config import plan, relations, steering, tiers
 from secure_datasets.config.readings import readings_of
@@ -56,6 +57,39 @@ class Planner:
         self.parent_dataset = plan.parent_dataset
         self.ruling_dataset = plan.ruling_dataset
         self.tier_columns = plan.tier_columns
+
+    def stop(self, sentence: str) -> NoReturn:
+        """Stop whoever has called with a sentence."""
+        raise NotImplementedError(sentence)
+
+    def column_type(self, model: str, column: str) -> str | None:
+        """Return a column's type by its model's documentation; none without one."""
+        raise NotImplementedError(model, column)
+
+    def type_of_mask(self, name: str, dataset: dict[str, Any], column: str) -> str:
+        """Return the documented type of a masked column: the base's, or a query's."""
+        model = dataset.get("base") or f"{plan.PREFIX}{name}"
+        return self.column_type(model, column) or self.stop(
+            f"secure_datasets_config: mask on '{name}.{column}': the documentation of"
+            f" '{model}' does not say the column's data_type, which a mask must have."
+        )
+
+    def nodes_of_rules(
+        self, config: dict[str, Any], attributes: str, nodes: dict[str, Any]
+    ) -> list[Any]:
+        """Return the nodes that conditions and masks look up.
+
+        attributes  the relation with the reader's attributes; empty without one
+        """
+        texts = [attributes]
+        for policy in config.get("policies") or []:
+            texts += self.expressions_of(policy)
+        text = " ".join(texts)
+        return [
+            node
+            for node in nodes.values()
+            if node.get("relation_name") and node["relation_name"] in text
+        ]
 
     def name_the_row(self, texts: list[str], name: str) -> bool:
         """Whether expressions qualify the row's own columns by the dataset's name."""

@@ -34,7 +34,7 @@ MODELS = {
     "changed_paths": ("ref",),
     "access_changes": ("ref", "tables", "rows_of"),
     "changed_row_counts": ("ref",),
-    "changed_base_rows": ("tables", "table_of"),
+    "changed_base_rows": ("tables", "documented"),
     "row_changes": ("ref",),
 }
 
