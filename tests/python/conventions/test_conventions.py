@@ -627,8 +627,6 @@ TAKES_APART = {
     *("startswith", "endswith", "removeprefix", "removesuffix", "replace", "re", "[:]"),
 }
 NO_CONFIG_AND_NO_SQL = {
-    # What is printed for a person.
-    "macros/operations/run_summary.sql": {"startswith"},
     "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
     # Names that the catalogue or the adapter tells.
     "macros/staging/changed_raw_tables.sql": {"split"},
