@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from hashlib import sha256
@@ -280,6 +280,45 @@ class SecureDatasets(Planner):
         """Return the raw tables of the contract: `config.raw_tables.raw_tables`."""
         return raw_tables(document, declared)
 
+    def limits_of_losses(
+        self, losses: Any, share: Any, tables: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the raw tables with `meant` losses, and the `share` that fails.
+
+        losses, share  the variables `meant_losses` and `lost_rows_error_share`
+        """
+        meant = self.raw_tables_in("meant_losses", losses, tables)
+        is_number = isinstance(share, int | float) and not isinstance(share, bool)
+        if not is_number or not 0 <= share <= 1:
+            self.stop(
+                f"lost_rows_error_share is '{share}'; it must be a number from 0 to 1."
+            )
+        return {"meant": meant, "share": share}
+
+    def columns_of_raw(
+        self,
+        names: Iterable[str],
+        absent: Collection[str],
+        sources: dict[str, Any],
+        raw_columns: Callable[[str], dict[str, str] | None],
+    ) -> dict[str, dict[str, str] | None]:
+        """Return the columns of raw tables, with types; None if one is not there.
+
+        absent       the raw tables that the application does not have
+        sources      dbt's sources
+        raw_columns  returns the columns of a relation
+        """
+        relations = {
+            node["name"]: node["relation_name"]
+            for node in sources.values()
+            if node["package_name"] == PACKAGE
+        }
+        return {
+            name: raw_columns(relations[name])
+            for name in names
+            if name not in absent and relations.get(name)
+        }
+
     def check_replica(
         self,
         found: dict[str, dict[str, str] | None],
@@ -315,6 +354,11 @@ class SecureDatasets(Planner):
         """Return the secure datasets whose models are among the selected nodes."""
         models = {nodes.get(each, {}).get("name") for each in ids}
         return [name for name in config["datasets"] if plan.PREFIX + name in models]
+
+    def staged_by(self, selected: Iterable[str], tables: Iterable[str]) -> list[str]:
+        """Return the raw tables that a selection of nodes stages."""
+        ids = {*selected}
+        return [name for name in tables if f"model.{PACKAGE}.stg_{name}" in ids]
 
     def mistakes(
         self,
@@ -370,6 +414,26 @@ class SecureDatasets(Planner):
         """Stop dbt at a stored model that would keep a right beyond its time."""
         for sentence in installed.rights_kept(nodes):
             self.stop(sentence)
+
+    def check_names(self, nodes: dict[str, Any], sources: dict[str, Any]) -> None:
+        """Stop dbt if a project has a relation of a name of the product's."""
+        for sentence in installed.names_taken([*nodes.values(), *sources.values()]):
+            self.stop(sentence)
+
+    def built_in(
+        self, nodes: dict[str, Any], selected: Iterable[str], tables: Iterable[str]
+    ) -> tuple[dict[str, str], list[str]]:
+        """Return the schema of each relation, and the selected seeds of raw tables."""
+        built = {
+            k: n for k, n in nodes.items() if n["resource_type"] in installed.BUILT
+        }
+        schemas = {node["name"]: node["schema"] for node in built.values()}
+        seeds = [
+            node["name"]
+            for key, node in built.items()
+            if node["resource_type"] == "seed" and key in selected
+        ]
+        return schemas, sorted({*seeds} & {*tables})
 
     def check_models(
         self,

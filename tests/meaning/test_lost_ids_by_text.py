@@ -27,8 +27,7 @@ def is_lost(before: list, now: list, feed: dict | None = None) -> bool:
     macros, connection = Macros(document_of(PRODUCTS)), connected()
     versions = {"accepted": "before_staged", "published": "now_staged"}
     macros.stand_in(
-        meant_losses=list,
-        lost_rows_error_share=lambda: 0.5,
+        var={"meant_losses": [], "lost_rows_error_share": 0.5}.__getitem__,
         feed_of=lambda table: feed,
         reads_sample=lambda: True,
         project_schema=lambda: "p",

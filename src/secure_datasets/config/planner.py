@@ -9,7 +9,7 @@ from secure_datasets.config import plan, relations, steering, tiers
 from secure_datasets.config.readings import readings_of
 from secure_datasets.config.references import documented_columns, without_past
 from secure_datasets.rules import masks, times
-from secure_datasets.sql import expressions, writing
+from secure_datasets.sql import expressions, spelling, writing
 
 
 class Planner:
@@ -65,6 +65,21 @@ class Planner:
     def column_type(self, model: str, column: str) -> str | None:
         """Return a column's type by its model's documentation; none without one."""
         raise NotImplementedError(model, column)
+
+    def raw_tables_in(
+        self, variable: str, value: Any, tables: dict[str, Any]
+    ) -> list[str]:
+        """Return the value of a variable that lists raw tables; stop at any other."""
+        if not isinstance(value, list | tuple | dict):
+            self.stop(
+                f"{variable} is '{value}'; it must be a list of raw tables, such as"
+                " [users]."
+            )
+        for name in value:
+            if name not in tables:
+                near = spelling.listed(name, tables)
+                self.stop(f"{variable} names '{name}', which is no raw table{near}.")
+        return list(value)
 
     def type_of_mask(self, name: str, dataset: dict[str, Any], column: str) -> str:
         """Return the documented type of a masked column: the base's, or a query's."""
