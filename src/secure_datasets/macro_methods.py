@@ -500,8 +500,6 @@ class SecureDatasets(Planner):
                 " --accounts, or by the variable reader_accounts."
             )
 
-    users_of_readers = staticmethod(readers.users_of_readers)
-
     def readers_names(self, config: dict[str, Any]) -> dict[str, str]:
         """Return the names of the readers' views, each with the model that it shows."""
         names = {name: plan.PREFIX + name for name in config["datasets"]}
@@ -876,15 +874,16 @@ def refuse_grants(adapter: BaseAdapter, sql: str) -> None:
     def told(macro: str) -> Any:
         return adapter.execute_macro(macro, project=PACKAGE)
 
-    graph = manifest.flat_graph
+    graph, config = manifest.flat_graph, told(MACRO)
+    objects = told("readers_objects")
     held = installed.granting_of(
         [*graph["nodes"].values(), *graph["sources"].values()],
-        told(MACRO),
+        config,
         is_clone=manifest.metadata.project_name == PACKAGE,
-        readers_schema=told("readers_schema"),
-        functions=told("readers_functions"),
+        readers_schema=objects.schema,
+        functions=objects.functions(),
     )
-    if refusal := held.refusal(granted, lambda: told("has_readers_views")):
+    if refusal := held.refusal(granted, objects.have_views):
         raise DbtRuntimeError(refusal)
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from own_config import PRODUCTS, document_of
 from projects import ROOT
-from rendering import Macros
+from rendering import VARS, Macros
 from staging_sandbox import connected, in_duckdb
 
 from dbt_secure_spark.one_state import read_by
@@ -17,6 +17,7 @@ from secure_datasets.runs.accepted_ids import AcceptedIds
 FILE = ROOT / "tests/dbt/generic/keeps_most_ids.sql"
 BODY = re.compile(r"{% test .*?%}(.*){% endtest %}", re.S)
 GIVEN = "{% set model, column_name, table = 'now_staged', 'user_id', 'users' %}"
+VARIABLES = VARS | {"meant_losses": [], "lost_rows_error_share": 0.5}
 LOADS = {"kind": "snapshots"}
 LOG = {"kind": "log", "deletes": True}
 LIVE, OFF, GONE = (True, False), (False, False), (False, True)
@@ -27,7 +28,7 @@ def is_lost(before: list, now: list, feed: dict | None = None) -> bool:
     macros, connection = Macros(document_of(PRODUCTS)), connected()
     versions = {"accepted": "before_staged", "published": "now_staged"}
     macros.stand_in(
-        var={"meant_losses": [], "lost_rows_error_share": 0.5}.__getitem__,
+        var=lambda name, *default: VARIABLES.get(name, *default),
         feed_of=lambda table: feed,
         reads_sample=lambda: True,
         project_schema=lambda: "p",
