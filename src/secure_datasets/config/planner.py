@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 from secure_datasets.config import plan, relations, steering, tiers
 from secure_datasets.config.readings import readings_of
 from secure_datasets.config.references import documented_columns, without_past
-from secure_datasets.rules import masks, times
 from secure_datasets.sql import expressions, spelling, writing
 
 
@@ -35,9 +34,6 @@ class Planner:
     documented_columns = staticmethod(documented_columns)
     without_past = staticmethod(without_past)
     readings = staticmethod(readings_of)
-    is_in_time = staticmethod(times.is_in_time)
-    mask_condition = staticmethod(masks.mask_condition)
-    shown_by_none = staticmethod(masks.shown_by_none)
     same = staticmethod(writing.same)
     printable = staticmethod(steering.printable)
     table_lines = staticmethod(steering.table_lines)
@@ -105,11 +101,3 @@ class Planner:
             for node in nodes.values()
             if node.get("relation_name") and node["relation_name"] in text
         ]
-
-    def name_the_row(self, texts: list[str], name: str) -> bool:
-        """Whether expressions qualify the row's own columns by the dataset's name."""
-        return any(
-            expressions.names_relation(expressions.read(text), name)
-            for text in texts
-            if text
-        )
