@@ -15,7 +15,6 @@ class Planner:
     """Plans the secure datasets of a checked config for macros."""
 
     sql_text = staticmethod(expressions.sql_text)
-    sql_name = staticmethod(expressions.sql_name)
     values_query = staticmethod(writing.values_query)
     values_row = staticmethod(writing.values_row)
     row_key = staticmethod(writing.row_key)
@@ -42,11 +41,9 @@ class Planner:
         self.restrictions_on = plan.restrictions_on
         self.steps_of = plan.steps_of
         self.star_query = plan.star_query
-        self.policies_on = plan.policies_on
         self.known_masks = plan.known_masks
         self.policies_of = plan.policies_of
         self.called_for = plan.called_for
-        self.rules_in_time = plan.rules_in_time
         self.text_digest = plan.text_digest
         self.expressions_of = plan.expressions_of
         self.relationship_paths = plan.relationship_paths
