@@ -78,5 +78,7 @@ METHODS = {
     "access_changes": access_changes,
     "check_comparison": states.check_comparison,
     "check_states": states.check_states,
+    "report_facts": states.report_facts,
+    "states_compared": states.states_compared,
     "limits_about_nothing": states.limits_about_nothing,
 }

@@ -319,6 +319,22 @@ class SecureDatasets(Planner):
             if name not in absent and relations.get(name)
         }
 
+    def reads_by_table(self, reads: Iterable[Any]) -> dict[str, dict[str, int]]:
+        """Return by raw table when it was first read, and its newest load time then.
+
+        Both in microseconds since 1970; the time of the read where no load time is
+        known.
+
+        reads  the readings of changed raw tables, as `adapter.changed_raw_tables`
+        """
+        found: dict[str, dict[str, int]] = {}
+        for each in reads:
+            name, read_at = each["table"].rpartition(".")[2], each["read_at"]
+            known = {"read_at": read_at, "newest": each["newest"] or read_at}
+            before = found.get(name, known)
+            found[name] = {key: min(known[key], before[key]) for key in known}
+        return found
+
     def check_replica(
         self,
         found: dict[str, dict[str, str] | None],

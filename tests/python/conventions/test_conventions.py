@@ -628,8 +628,6 @@ TAKES_APART = {
 }
 NO_CONFIG_AND_NO_SQL = {
     "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
-    # Names that the catalogue or the adapter tells.
-    "macros/staging/changed_raw_tables.sql": {"split"},
     # A label in a comment, in which Spark would read `${name}` as a variable.
     "macros/render/_star_rows.sql": {"replace"},
 }
