@@ -20,6 +20,15 @@ included_privileges (privilege, included) as (
     ('ALL', 'USAGE')
 ),
 
+grants as (
+    select
+        role_name,
+        privilege,
+        object_type,
+        object_name
+    from $privilege_grants
+),
+
 links as (
     select
         role_name,
@@ -31,7 +40,7 @@ links as (
 
 -- A role may be there several times; `union` keeps it once.
 roles as (
-    select role_name from $privilege_grants
+    select role_name from grants
     union
     select role_name from links
     union
@@ -103,7 +112,7 @@ privileges_held as (
         grants.object_name,
         min(role_paths.is_secondary) as is_secondary
     from role_paths
-    inner join $privilege_grants as grants
+    inner join grants
         on role_paths.held_role_name = grants.role_name
     inner join included_privileges
         on grants.privilege = included_privileges.privilege
