@@ -6,7 +6,6 @@ Each macro is a function that others find by its name, as in dbt; `return` ends 
 from __future__ import annotations
 
 import json
-import pickle
 import re
 from collections.abc import Callable
 from functools import cache, partial
@@ -14,7 +13,6 @@ from pathlib import Path
 from types import CodeType, SimpleNamespace
 from typing import Any, NoReturn
 
-from dbt.clients.yaml_helper import safe_load
 from jinja2 import Environment, Template
 from projects import ROOT
 
@@ -112,16 +110,6 @@ def _codes() -> dict[str, CodeType]:
             for found in MACRO.finditer(path.read_text(encoding="utf-8"))
         )
     }
-
-
-@cache
-def _parsed(text: str) -> bytes:
-    return pickle.dumps(safe_load(text))
-
-
-def _from_yaml(text: str) -> Any:
-    """Return a new copy of a YAML document's data."""
-    return pickle.loads(_parsed(text))
 
 
 class Stopped(Exception):
@@ -244,7 +232,6 @@ class Macros:
             "exceptions": SimpleNamespace(
                 raise_compiler_error=_stop, warn=self.warnings.append
             ),
-            "modules": SimpleNamespace(re=re),
             "config": _Settings(),
             "graph": self.graph,
             "var": lambda name, *default: (
@@ -257,7 +244,6 @@ class Macros:
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
-            "fromyaml": _from_yaml,
         }
         codes = _codes()
         # A template copies its context, so each name must be there before the first.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any, NoReturn
 
 from secure_datasets.config import plan, relations, steering, tiers
@@ -36,20 +35,18 @@ class Planner:
     same = staticmethod(writing.same)
     printable = staticmethod(steering.printable)
     table_lines = staticmethod(steering.table_lines)
-
-    def __init__(self, plan: ModuleType = plan) -> None:
-        self.restrictions_on = plan.restrictions_on
-        self.steps_of = plan.steps_of
-        self.star_query = plan.star_query
-        self.known_masks = plan.known_masks
-        self.policies_of = plan.policies_of
-        self.called_for = plan.called_for
-        self.text_digest = plan.text_digest
-        self.expressions_of = plan.expressions_of
-        self.relationship_paths = plan.relationship_paths
-        self.parent_dataset = plan.parent_dataset
-        self.ruling_dataset = plan.ruling_dataset
-        self.tier_columns = plan.tier_columns
+    restrictions_on = staticmethod(plan.restrictions_on)
+    steps_of = staticmethod(plan.steps_of)
+    star_query = staticmethod(plan.star_query)
+    known_masks = staticmethod(plan.known_masks)
+    policies_of = staticmethod(plan.policies_of)
+    called_for = staticmethod(plan.called_for)
+    text_digest = staticmethod(plan.text_digest)
+    expressions_of = staticmethod(plan.expressions_of)
+    relationship_paths = staticmethod(plan.relationship_paths)
+    parent_dataset = staticmethod(plan.parent_dataset)
+    ruling_dataset = staticmethod(plan.ruling_dataset)
+    tier_columns = staticmethod(plan.tier_columns)
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop whoever has called with a sentence."""

@@ -8,11 +8,10 @@ from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar, NoReturn
 
 from secure_datasets import digest
-from secure_datasets.config import plan, problems, sml
+from secure_datasets.config import problems, sml
 from secure_datasets.config.checks import check
 from secure_datasets.config.document import (
     ADDED,
@@ -134,13 +133,7 @@ class Documents(Planner):
     manifest: Any = None
     _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
 
-    def __init__(
-        self,
-        models: Models | None = None,
-        plan: ModuleType = plan,
-        root: Path | None = None,
-    ) -> None:
-        super().__init__(plan)
+    def __init__(self, models: Models | None = None, root: Path | None = None) -> None:
         self.models = models or Models()
         # The folder of the root project.
         self.root = root

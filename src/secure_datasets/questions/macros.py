@@ -257,7 +257,6 @@ class _Planner(Planner):
     stop = staticmethod(_stop)
 
     def __init__(self, nodes: list[Row]) -> None:
-        super().__init__()
         # If two projects have the model, the root project's model counts.
         self.nodes = sorted(
             nodes, key=lambda node: node["package_name"] == "secure_datasets"
