@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -60,12 +59,6 @@ class adapter:
         return []
 
 
-class modules:
-    """`modules.re`."""
-
-    re = re
-
-
 class flags:
     """`flags.INTROSPECT`: there is no metastore to ask."""
 
@@ -76,11 +69,6 @@ class target:
     """`target.schema`."""
 
     schema = "secure_datasets"
-
-
-def fromyaml(text: str) -> Any:
-    """Read a YAML document, as dbt does."""
-    return yaml.load(text, yaml.CSafeLoader)
 
 
 def var(name: str, default: Any = None) -> Any:

@@ -15,20 +15,9 @@
         {%- endfor -%}
         {% do adapter.check_vars(values) %}
         {%- if 'as_of' in values -%}
-            {% do secure_datasets._check_as_of(values.as_of) %}
+            {#- Stops a command that would mix a past state with the published state. -#}
+            {%- set schemas, raw_seeds = adapter.secure_datasets().built_in(graph.nodes, selected_resources, secure_datasets.repository_tables()) -%}
+            {% do adapter.check_as_of(values.as_of, flags.WHICH, adapter.dbt_flag('DEFER'), schemas, raw_seeds) %}
         {%- endif -%}
     {%- endif -%}
-{% endmacro %}
-
-
-{# Stops a command that would mix a past state with the published state. #}
-{% macro _check_as_of(as_of) %}
-    {%- set schemas, raw_seeds = {}, [] -%}
-    {%- for unique_id, node in graph.nodes.items() if node.resource_type in ['model', 'seed', 'snapshot'] -%}
-        {% do schemas.update({node.name: node.schema}) %}
-        {%- if node.resource_type == 'seed' and node.name in secure_datasets.repository_tables() and unique_id in selected_resources -%}
-            {% do raw_seeds.append(node.name) %}
-        {%- endif -%}
-    {%- endfor -%}
-    {% do adapter.check_as_of(as_of, flags.WHICH, adapter.dbt_flag('DEFER'), schemas, raw_seeds | sort) %}
 {% endmacro %}

@@ -4,16 +4,16 @@
 #}
 {% macro check_feeds() %}
     {%- if execute -%}
-        {%- do adapter.secure_datasets().feeds(var('feeds'), secure_datasets.repository_tables()) -%}
+        {%- set tables, datasets = secure_datasets.repository_tables(), adapter.secure_datasets() -%}
+        {%- do datasets.feeds(var('feeds'), tables) -%}
         {%- if secure_datasets.rights_in_time() -%}
-            {%- do adapter.secure_datasets().check_rights_in_time(graph.nodes) -%}
+            {%- do datasets.check_rights_in_time(graph.nodes) -%}
         {%- endif -%}
         {%- if flags.INTROSPECT and not secure_datasets.reads_sample() -%}
-            {%- set names = [] -%}
-            {%- for name in secure_datasets.repository_tables() if 'model.secure_datasets.stg_' ~ name in selected_resources -%}
-                {% do names.append(name) %}
-            {%- endfor -%}
-            {% do secure_datasets._check_raw_tables(names) %}
+            {%- set found = datasets.columns_of_raw(
+                datasets.staged_by(selected_resources, tables), secure_datasets.absent_tables(), graph.sources, adapter.raw_columns
+            ) -%}
+            {% do datasets.check_replica(found, var('raw_schema'), var('feeds'), tables) %}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}

@@ -12,8 +12,9 @@
     {%- do secure_datasets.check_names() -%}
     {%- do secure_datasets.check_vars() -%}
     {%- do secure_datasets.check_models() -%}
-    {%- set found = secure_datasets._columns_of_raw(tables) if replica else none -%}
-    {%- set mistakes = adapter.secure_datasets().mistakes(config, graph.nodes, tables, var('feeds'), var('raw_schema'), found) -%}
+    {%- set datasets = adapter.secure_datasets() -%}
+    {%- set found = datasets.columns_of_raw(tables, secure_datasets.absent_tables(), graph.sources, adapter.raw_columns) if replica else none -%}
+    {%- set mistakes = datasets.mistakes(config, graph.nodes, tables, var('feeds'), var('raw_schema'), found) -%}
     {%- for mistake in mistakes -%}
         {{ print('- ' ~ mistake) }}
     {%- endfor -%}

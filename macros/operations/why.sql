@@ -11,23 +11,11 @@
 {% macro why(user, dataset=none, row=none, tier=none, object=none, format='text') %}
     {%- set given = {
         'user': user, 'dataset': dataset, 'row': row, 'tier': tier, 'object': object, 'format': format,
-        'number_keys': secure_datasets._number_keys(dataset),
+        'nodes': graph.nodes,
     } -%}
     {%- for text in adapter.access_questions().why(given, secure_datasets, ref) -%}
         {{ print(text) }}
     {%- endfor -%}
-{% endmacro %}
-
-
-{# The columns of a secure dataset that are whole numbers by the `data_type` in its documentation. #}
-{% macro _number_keys(name) %}
-    {%- set found = [] -%}
-    {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == 'vw_secure_dataset_' ~ name -%}
-        {%- for column, documented in node.columns.items() if documented.data_type in ['bigint', 'int', 'integer', 'smallint', 'tinyint'] -%}
-            {% do found.append(column) %}
-        {%- endfor -%}
-    {%- endfor -%}
-    {{ return(found) }}
 {% endmacro %}
 
 

@@ -6,5 +6,5 @@
 #}
 {% macro write_state() %}
     {%- do secure_datasets.check_adapter() -%}
-    {% do adapter.write_document('state.json', secure_datasets.state_document()) %}
+    {% do adapter.write_document('state.json', adapter.state_document(secure_datasets, var)) %}
 {% endmacro %}

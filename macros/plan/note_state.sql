@@ -4,13 +4,6 @@
 #}
 {% macro note_state() %}
     {%- if execute -%}
-        {%- set before = {} -%}
-        {%- for name in secure_datasets.repository_tables() -%}
-            {%- set version = secure_datasets.version_before(name) -%}
-            {%- if version -%}
-                {% do before.update({name: version}) %}
-            {%- endif -%}
-        {%- endfor -%}
-        {% do adapter.note_document('secure_datasets', dict(secure_datasets.state_document(), versions_before=before)) %}
+        {% do adapter.note_state(secure_datasets, var) %}
     {%- endif -%}
 {% endmacro %}

@@ -3,5 +3,5 @@
     values while dbt parses, and the catalogue before a run.
 #}
 {% macro check_readers_vars() %}
-    {% do secure_datasets._readers_objects().check(execute and var('as_of', var('before', none)) is none) %}
+    {% do secure_datasets.readers_objects().check(execute and var('as_of', var('before', none)) is none) %}
 {% endmacro %}

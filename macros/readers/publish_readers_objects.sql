@@ -21,7 +21,7 @@
             {#- A misspelt variable counts as unset, and the operation would drop the objects it requires. -#}
             {% do secure_datasets.check_vars() %}
         {%- endif -%}
-        {%- set objects = secure_datasets._readers_objects() -%}
+        {%- set objects = secure_datasets.readers_objects() -%}
         {# First: the run that may be publishing changes the datasets that decide which objects exist. #}
         {% do objects.hold() %}
         {# Once more: the run may have built the relation of the accounts. #}
@@ -34,15 +34,6 @@
             {%- do adapter.end_run([], graph) -%}
         {%- endif -%}
     {%- endif -%}
-{% endmacro %}
-
-
-{# Python that checks and publishes the readers' objects, with the facts and functions of dbt that it needs. #}
-{% macro _readers_objects() %}
-    {{ return(adapter.readers_objects(secure_datasets, var, graph.nodes, {
-        'command': flags.WHICH, 'database': target.database, 'schema': project_schema(), 'relation': api.Relation.create,
-        'hold_run': hold_run, 'apply_grants': apply_grants, 'warn': exceptions.warn,
-    })) }}
 {% endmacro %}
 
 

@@ -72,33 +72,19 @@ from {{ rows }}
 {%- endmacro %}
 
 
-{#
-    The rows that a user sees through any role: or, whole condition by whole condition; and by
-    each restrictive condition that is for the user.
-#}
-{% macro _visible_rows(name, rows, policies) -%}
-{%- set shows, terms = [], [] -%}
-{%- for rule in policies.conditions -%}
-    {%- do shows.append(secure_datasets._is_under(rule, policies, '(' ~ rule.condition ~ ')')) -%}
-{%- endfor -%}
-{%- if shows -%}
-    {%- set either = shows | join('\nor ') -%}
-    {%- do terms.append('(' ~ either ~ ')' if policies.restrictive and shows | length > 1 else either) -%}
-{%- endif -%}
-{%- for rule in policies.restrictive -%}
-    {%- do terms.append(secure_datasets._is_met(rule, policies)) -%}
-{%- endfor -%}
+{# The rows that a user sees through any role, and by each restrictive condition for the user. #}
+{% macro _visible_rows(rows, policies, rules) -%}
 -- Conditions: a row is seen through any role whose condition is true of it
 {{- ', and by each\n-- restrictive one that is for its user' if policies.restrictive }}.
 select *
-from {{ rows }}{{ secure_datasets._row_alias(name, policies.conditions + policies.restrictive) }}
+from {{ rows }}{{ rules.alias_of_conditions }}
 where
-    {{ "view_outcome = 'Allow'\n    or " if policies.is_authorized }}{{ terms | join('\nand ') | indent(4) }}
+    {{ "view_outcome = 'Allow'\n    or " if policies.is_authorized }}{{ rules.is_visible() | indent(4) }}
 {%- endmacro %}
 
 
 {# The columns, masked for the roles that must not see them; the types stay. #}
-{% macro _masked_rows(name, rows, dataset, columns, policies) -%}
+{% macro _masked_rows(name, rows, dataset, columns, policies, rules) -%}
 {%- set masks = policies.masks -%}
 {%- if masks -%}
 -- Masks, on visible rows only; their conditions see unmasked values. A condition that
@@ -113,7 +99,7 @@ select
         when view_outcome = 'Allow' then {{ column }}
         {%- endif %}
         {%- for rule in masks[column] %}
-        when {{ secure_datasets._is_put_on(rule, policies) | indent(8) }}
+        when {{ rules.is_put_on(rule) | indent(8) }}
             then try_cast({{ rule.mask }} as {{ secure_datasets.column_type(name, dataset, column) }})
         {%- endfor %}
         else {{ column }}
@@ -122,84 +108,5 @@ select
     {{ column }}{{ ',' if not loop.last }}
     {%- endif %}
     {%- endfor %}
-from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[])) }}
-{%- endmacro %}
-
-
-{# The dataset's name as an alias, where a rule calls the row's own columns by it. #}
-{% macro _row_alias(name, rules) -%}
-{%- set rules = rules + rules | map(attribute='shown_to') | sum(start=[]) -%}
-{%- set texts = rules | map(attribute='condition') | list + rules | selectattr('mask', 'defined') | map(attribute='mask') | list -%}
-{{ ' as ' ~ name if adapter.secure_datasets().name_the_row(texts, name) }}
-{%- endmacro %}
-
-
-{#
-    Whether a rule is for a row's user, and holds now. A user without any role has no row in
-    held_roles_of_users: `is not true` applies the masks that spare only some roles.
-#}
-{% macro _is_for_user(rule, policies) -%}
-{%- set in_time, terms = adapter.secure_datasets().is_in_time(rule, secure_datasets.readers_clock()), [] -%}
-{%- if rule.roles -%}
-    {%- do terms.append(secure_datasets._holds_a_role(rule, policies) ~ (' is not true' if rule.is_except)) -%}
-{%- endif -%}
-{%- if in_time -%}
-    {%- do terms.append(in_time) -%}
-{%- endif -%}
-{{ terms | join(' and ') or 'true' }}
-{%- endmacro %}
-
-
-{# Whether a row's user holds one of the roles of a rule. #}
-{% macro _holds_a_role(rule, policies) -%}
-{%- set held = [] -%}
-{%- for role in rule.roles -%}
-    {%- do held.append('held_roles[' ~ secure_datasets.sql_text(policies.roles[role]) ~ ']') -%}
-{%- endfor -%}
-{%- set any_held = held | join(' or ') -%}
-{{ any_held if held | length == 1 else '(' ~ any_held ~ ')' }}
-{%- endmacro %}
-
-
-{#
-    Whether a restrictive rule lets a row through: it is not for the row's user, does not hold
-    now, or is true.
-#}
-{% macro _is_met(rule, policies) -%}
-{%- set in_time, terms = adapter.secure_datasets().is_in_time(rule, secure_datasets.readers_clock()), [] -%}
-{%- if in_time -%}
-    {%- do terms.append('not (' ~ in_time ~ ')') -%}
-{%- endif -%}
-{%- if rule.roles -%}
-    {%- do terms.append(secure_datasets._holds_a_role(rule, policies) ~ ('' if rule.is_except else ' is not true')) -%}
-{%- endif -%}
-({{ (terms + ['(' ~ rule.condition ~ ')']) | join(' or ') }})
-{%- endmacro %}
-
-
-{# Whether a mask is put on a row: none of the lines that show the value is true of it. #}
-{% macro _is_put_on(rule, policies) -%}
-{%- set in_time, lines = adapter.secure_datasets().is_in_time(rule, secure_datasets.readers_clock()), [] -%}
-{%- for line in rule.shown_to -%}
-    {%- do lines.append(secure_datasets._is_under(line, policies, '(' ~ line.condition ~ ')')) -%}
-{%- endfor -%}
-{%- if lines -%}
-{{ in_time ~ '\nand ' if in_time }}{{ adapter.secure_datasets().shown_by_none(lines) }}
-{%- else -%}
-{{ secure_datasets._is_under(rule, policies, adapter.secure_datasets().mask_condition(rule)) }}
-{%- endif -%}
-{%- endmacro %}
-
-
-{# Whether a row and its user are under a rule; `condition` is the SQL of its condition. #}
-{% macro _is_under(rule, policies, condition) -%}
-{%- set is_for = secure_datasets._is_for_user(rule, policies) -%}
-{%- if rule.condition == 'true' -%}
-{{ is_for }}
-{%- else -%}
-(
-    {{ is_for }}
-    and {{ condition }}
-)
-{%- endif -%}
+from {{ rows }}{{ rules.alias_of_masks }}
 {%- endmacro %}

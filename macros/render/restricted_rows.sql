@@ -16,7 +16,7 @@
 {%- set ruling = adapter.secure_datasets().ruling_dataset(name, config) -%}
 {%- set dataset = config.datasets[ruling] -%}
 {%- set added = ['user_id'] + adapter.secure_datasets().tier_columns(dataset, config) -%}
-{%- set columns = dataset.columns + added -%}
+{%- set columns, rules = dataset.columns + added, adapter.rules_by_exists(secure_datasets, ref, config).by_joins(name) -%}
 {%- set steps = secure_datasets._key_steps(restrictions, dataset.query is defined) -%}
 {#- The star's own query joins the keys: its tier_rows are restricted already. -#}
 {%- for step in adapter.secure_datasets().steps_of(policies, [] if dataset.query is defined else restrictions) -%}
@@ -35,7 +35,7 @@
     {%- elif step == 'guarded_rows' -%}
         {%- set query = secure_datasets._guarded_rows(rows, columns, policies) -%}
     {%- elif step == 'visible_rows' -%}
-        {%- set query = secure_datasets._visible_rows(ruling, rows, policies) -%}
+        {%- set query = secure_datasets._visible_rows(rows, policies, rules) -%}
     {%- endif -%}
     {%- do steps.append([step, query]) -%}
 {%- endfor -%}
@@ -48,7 +48,7 @@ with{{ ' ' }}
 ){{ ',\n\n' if not loop.last }}
 {%- endfor %}
 
-{{ secure_datasets._masked_rows(ruling, steps[-1][0], dataset, config.datasets[name].columns + added, policies) }}
+{{ secure_datasets._masked_rows(ruling, steps[-1][0], dataset, config.datasets[name].columns + added, policies, rules) }}
 {%- endmacro %}
 
 

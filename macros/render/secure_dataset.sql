@@ -16,48 +16,38 @@
     dbt_project.yml configures. check_models checks the further configs of the product's models.
 -#}
 {%- do config(materialized='view', inline_views=true, reads_latest=false) -%}
-{%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config(), this is none) -%}
-{%- if name in config.switched_off -%}
+{%- set document = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config(), this is none) -%}
+{%- if name in document.switched_off -%}
     {{ return(secure_datasets._leave_out(name)) }}
 {%- endif -%}
-{%- if name not in config.datasets -%}
+{%- if name not in document.datasets -%}
     {% do secure_datasets.config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
 {%- endif -%}
 {%- if execute and graph -%}
     {#- A unit test has no graph. -#}
-    {%- do secure_datasets.check_references([name], config) -%}
-    {%- do adapter.note_rules(secure_datasets.nodes_of_rules(config) | map(attribute='relation_name') | list) -%}
+    {%- do adapter.secure_datasets().check_references([name], document, graph.nodes, secure_datasets.repository_tables()) -%}
+    {%- do adapter.note_rules(secure_datasets.nodes_of_rules(document) | map(attribute='relation_name') | list) -%}
 {%- endif -%}
-{%- set dataset = config.datasets[adapter.secure_datasets().ruling_dataset(name, config)] -%}
-{%- do secure_datasets._note_files(name, config) -%}
-{%- do secure_datasets._say_what_rights_are(name, config) -%}
-{%- set policies = adapter.rules_by_exists(secure_datasets, ref, config).policies(name) -%}
-{%- set restrictions = adapter.secure_datasets().restrictions_on(dataset, config) -%}
+{%- set dataset = document.datasets[adapter.secure_datasets().ruling_dataset(name, document)] -%}
+{%- do secure_datasets._note_files(name, document) -%}
+{%- do secure_datasets._say_what_rights_are(name, document) -%}
+{%- set policies = adapter.rules_by_exists(secure_datasets, ref, document).policies(name) -%}
+{%- set restrictions = adapter.secure_datasets().restrictions_on(dataset, document) -%}
 {%- set text -%}
-{%- if adapter.secure_datasets().is_restricted(name, config) -%}
+{%- if adapter.secure_datasets().is_restricted(name, document) -%}
 -- Rendered from what secure_datasets_config() says of '{{ name }}'.
-{{ secure_datasets._as_view_of_its_owner(name, config) if policies.is_authorized }}
+{{ secure_datasets._as_view_of_its_owner(name, document) if policies.is_authorized }}
 {{- secure_datasets.restricted_rows(
-    name, config, policies, restrictions, secure_datasets._tier_select(dataset, config, restrictions, per_user=true)
+    name, document, policies, restrictions, secure_datasets._tier_select(dataset, document, restrictions, per_user=true)
 ) }}
 {%- else -%}
 -- Rendered from the entry '{{ name }}' of secure_datasets_config().
-{{ secure_datasets._tier_select(dataset, config, restrictions) }}
+{{ secure_datasets._tier_select(dataset, document, restrictions) }}
 {%- endif %}
 {%- endset -%}
-{%- do secure_datasets._note_text(text) -%}
+{#- `state:modified.configs` selects by it the datasets that an edit of the document changes. -#}
+{%- do config(text_digest=adapter.secure_datasets().text_digest(text, this | default('', true) | string)) -%}
 {{ text }}
-{% endmacro %}
-
-
-{#
-    Notes a digest of the text in the model's config, so that `state:modified.configs` selects the
-    datasets that an edit of the document changes: every dataset depends on the macro that holds the
-    document. While dbt parses, every `ref` gives the model's own relation, so the digest omits it.
-#}
-{% macro _note_text(text) %}
-    {%- set relation = this | default('', true) | string -%}
-    {%- do config(text_digest=adapter.secure_datasets().text_digest(text, relation)) -%}
 {% endmacro %}
 
 

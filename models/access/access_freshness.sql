@@ -1,6 +1,7 @@
 {%- set tiers = secure_datasets.secure_datasets_config().tiers.values() -%}
 {%- for name in tiers | map(attribute='access_view') | unique -%}
-{%- set read = secure_datasets.raw_tables_of([ref(name)]) -%}
+{%- set read = adapter.raw_tables_of(graph, [ref(name)])
+    if execute and flags.INTROSPECT else [] -%}
 {%- set newest = read | selectattr('newest') | map(attribute='newest') | list %}
 select
     '{{ ref(name).identifier }}' as access_view,

@@ -2,5 +2,5 @@
 
 {%- set states = secure_datasets.states_compared() -%}
 {%- if states -%}
-{{ adapter.access_changes().changed_base_rows(states, secure_datasets.repository_tables(), secure_datasets.referenced_table) }}
+{{ adapter.access_changes().changed_base_rows(states, secure_datasets.repository_tables(), secure_datasets.documented_columns()) }}
 {%- endif -%}

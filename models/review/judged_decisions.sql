@@ -1,1 +1,1 @@
-{{ secure_datasets.judged_decisions_query() }}
+{{ adapter.query_of_review('judged_decisions', secure_datasets, ref, {'review_deciders': var('review_deciders')}) }}

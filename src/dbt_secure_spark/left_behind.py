@@ -68,13 +68,13 @@ def views_left_behind(
         result.node.unique_id for result in results if result.status == RunStatus.Error
     } | run.stayed.keys()
     candidates = behind(graph, built)
-    left = _views(graph, candidates, built, said)
+    left = _views(graph, candidates, said)
     if left:
         # Only nodes that a view behind reads are compared.
         above = {parent for each in candidates for parent in _ancestors(graph, each)}
         unmoved = _unmoved(adapter, graph, run, built & above)
         candidates = behind(graph, built, built - unmoved)
-        left = _views(graph, candidates, built, said)
+        left = _views(graph, candidates, said)
     not_run, over_others = [], []
     for node in sorted(left, key=lambda node: node["name"]):
         if node["unique_id"] in built:
@@ -89,7 +89,6 @@ def views_left_behind(
 def _views(
     graph: dict[str, Any],
     candidates: Collection[str],
-    built: Collection[str],
     said: Collection[str],
 ) -> list[dict[str, Any]]:
     nodes = (graph["nodes"][unique_id] for unique_id in candidates - said)

@@ -20,6 +20,8 @@ from secure_datasets.render.privileges import privileges
 from secure_datasets.render.staging import staging
 from secure_datasets.review.adapter import access_reviews, finding_rules
 from secure_datasets.review.models import query_of_review
+from secure_datasets.runs import state, summary
+from secure_datasets.runs.accepted_ids import accepted_ids
 
 
 def check_package(adapter: BaseAdapter, name: str) -> None:
@@ -53,6 +55,12 @@ check_statement = macro_methods.refuse_grants
 METHODS = {
     "check_package": check_package,
     "secure_datasets": macro_methods.secure_datasets,
+    # Around a run
+    "accepted_ids": accepted_ids,
+    "failures": summary.failures,
+    "note_state": state.note_state,
+    "run_summary": summary.run_summary,
+    "state_document": state.state_document,
     "find_leaks": leaks.find_leaks,
     "access_questions": access_questions,
     "access_timelines": access_timelines,
@@ -70,5 +78,7 @@ METHODS = {
     "access_changes": access_changes,
     "check_comparison": states.check_comparison,
     "check_states": states.check_states,
+    "report_facts": states.report_facts,
+    "states_compared": states.states_compared,
     "limits_about_nothing": states.limits_about_nothing,
 }

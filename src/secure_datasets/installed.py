@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from dbt_secure_spark.in_time import holds_in_time
@@ -41,6 +41,34 @@ def problems_of(
     if not is_clone:
         yield from _kept_otherwise(built, config)
     yield from _granted_otherwise(built, config, readers, is_clone)
+
+
+def names_taken(nodes: Iterable[Node]) -> Iterator[str]:
+    """Yield a sentence about each relation of a project with a name of the product's.
+
+    nodes  dbt's nodes and sources of all projects
+    """
+    known, others = {}, []
+    for node in nodes:
+        kind, name = node["resource_type"], node["name"]
+        if kind == "source":
+            name = f"{node['source_name']}.{name}"
+        elif kind not in BUILT:
+            continue
+        # The metastore knows no capitals.
+        if node["package_name"] == PRODUCT:
+            known[name.lower()] = kind
+        else:
+            others.append((name, node))
+    for name, node in others:
+        if taken := known.get(name.lower()):
+            yield (
+                f"The {node['resource_type']} '{name}' of the project"
+                f" '{node['package_name']}' has the name of a {taken} of"
+                " secure_datasets, and dbt would read the one or the other: give it"
+                " another name, or, in its place, switch that of secure_datasets off by"
+                " '+enabled: false' in dbt_project.yml."
+            )
 
 
 def unbuilt(

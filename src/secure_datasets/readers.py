@@ -11,11 +11,19 @@ from dbt_common.exceptions import CompilationError
 from dbt_common.utils import md5
 
 from dbt_secure_spark.versions import rows_of
-from secure_datasets.render.readers import function_body, view_query
+from secure_datasets.config.tiers import has_public_rows
+from secure_datasets.render.readers import (
+    function_body,
+    users_of_readers,
+    view_query,
+)
 from secure_datasets.sql.expressions import schema_and_name, sql_text
 
 Sources = Mapping[str, Mapping[str, Any]]
 
+PACKAGE = "secure_datasets"
+# The access views whose users stay live, though a bad load has lost them.
+RIGHTS = ("vw_secure_user_data_source_access", "vw_secure_user_project_access")
 KINDS = ("readers_views", "readers_functions")
 VARIABLES = (*KINDS, "reader_accounts", "reader_applications")
 OF_VIEWS = "rendered_by=secure_datasets"
@@ -52,6 +60,88 @@ class ReadersObjects:
         self.adapter, self.macros, self.var, self.nodes = adapter, macros, var, nodes
         self.dbt = SimpleNamespace(**dbt)
 
+    @property
+    def schema(self) -> str:
+        """The schema of the readers' views: apart from the datasets, granted alone."""
+        return f"{self.dbt.schema}_readers"
+
+    def functions(self) -> dict[str, list[str]]:
+        """Return the functions by name, with the roles that may execute each."""
+        names = self.macros["readers_names"]()
+        return {self._function(name): self.var("reader_applications") for name in names}
+
+    def have_views(self) -> bool:
+        """Whether readers have views, or are to have them."""
+        if self.var("readers_views"):
+            return True
+        found = self.adapter.definitions(self.schema)
+        return any(OF_VIEWS in (told or "") for told in found.values())
+
+    def sources(self) -> dict[str, dict[str, Any]]:
+        """Return the sources of the readers' own rows, by the names of their views.
+
+        The secure datasets and the access views of their tiers, as they are in the
+        catalogue now: without those that were never built, or that the project no
+        longer has. Each has its name; the `relation` with everybody's rows, named with
+        its catalog, and the same as `view`, for dbt's macros about grants; its
+        `columns` with their types; and whether it has public rows.
+        """
+        models = {
+            node["name"]: node
+            for node in self.nodes.values()
+            if node["resource_type"] == "model"
+        }
+        found = {}
+        for name, model in self.macros["readers_names"]().items():
+            node = models.get(model)
+            if node is None or not self._is_there(node):
+                continue
+            view = self.dbt.relation(
+                schema=node["schema"], identifier=node["alias"], type="view"
+            )
+            columns = self.adapter.get_columns_in_relation(view)
+            found[name] = {
+                "name": name,
+                "relation": self.adapter.with_catalog(node["relation_name"]),
+                "view": view,
+                "columns": {column.column: column.dtype for column in columns},
+                "has_public_rows": self._has_public_rows(name, view),
+            }
+        return found
+
+    def users(self) -> str:
+        """Return SQL for the users: user_id and is_live, one row for each."""
+        rights = [
+            self.adapter.with_catalog(node["relation_name"])
+            for node in self.nodes.values()
+            if node["package_name"] == PACKAGE
+            and node["name"] in RIGHTS
+            and self._is_there(node)
+        ]
+        staged = self.adapter.with_catalog(self.macros["relation_named"]("stg_users"))
+        return users_of_readers(staged, rights)
+
+    def _is_there(self, node: Mapping[str, Any]) -> bool:
+        """Whether the catalogue has a relation.
+
+        dbt's cache does not always know: a drop in a schema while the cache fills
+        empties it for that schema.
+        """
+        name = node["alias"].lower()
+        return name in self.adapter.definitions(node["schema"], name)
+
+    def _has_public_rows(self, name: str, view: Any) -> bool:
+        """Whether a published relation has rows for everybody.
+
+        The config may be newer than the relation, so it decides only if the catalogue
+        has no query. All rows of an access view have a user.
+        """
+        config = self.macros["secure_datasets_config"]()
+        if name not in config["datasets"]:
+            return False
+        is_shown = self.adapter.shows_public_rows(view)
+        return has_public_rows(name, config) if is_shown is None else is_shown
+
     def check(self, asks_catalogue: bool) -> None:
         """Stop dbt at the first invalid variable, which the catalogue may show."""
         given = {name: self.var(name) for name in VARIABLES}
@@ -86,14 +176,13 @@ class ReadersObjects:
         views, functions = (self.var(name) for name in KINDS)
         sources, users = {}, ""
         if views or functions:
-            sources = self.macros["readers_sources"]()
-            users = self.macros["readers_users"]()
+            sources, users = self.sources(), self.users()
         is_operation = self.dbt.command == "run-operation"
         self._warn_of_sources_without_path(sources)
         if views or is_operation:
             self._publish_views(sources if views else {}, users)
         else:
-            found = self.adapter.definitions(self.macros["readers_schema"]())
+            found = self.adapter.definitions(self.schema)
             self._warn_of_those_that_stay("readers_views", OF_VIEWS, found)
         if functions or is_operation:
             self._publish_functions(sources if functions else {}, users)
@@ -103,7 +192,7 @@ class ReadersObjects:
 
     def _publish_views(self, sources: Sources, users: str) -> None:
         """Create, alter and drop views; a change by hand of one does not stay."""
-        schema, accounts = self.macros["readers_schema"](), self.var("reader_accounts")
+        schema, accounts = self.schema, self.var("reader_accounts")
         readers = self.var("readers", [])
         if sources:
             self._warn_of_accounts_in_files(accounts)
@@ -320,7 +409,7 @@ class ReadersObjects:
         if self.dbt.command not in ("build", "run"):
             return
         first = next(self._plain_datasets_granted(), None)
-        if first and self.macros["has_readers_views"]():
+        if first and self.have_views():
             _stop(
                 "readers_views",
                 "is not true, and readers' views are there:"

@@ -11,9 +11,8 @@ select
     allowed,
     changes
 from (
-    {{ secure_datasets.limits_query({
-        'limits': ref('access_change_limits'), 'approvals': ref('access_change_approvals'),
-        'access_changes': ref('access_changes'), 'row_changes': ref('row_changes'),
-    }, secure_datasets.states_compared()) | indent(4) }}
+    {{ adapter.access_changes().limits(
+        ref, secure_datasets.states_compared(), [var('before', '') | lower, var('after', '') | lower], secure_datasets.judged_on()
+    ) | indent(4) }}
 ) as limits
 where is_exceeded and approver is null

@@ -16,7 +16,8 @@
 ) }}
 
 {%- set resolved = secure_datasets.relations_of_rights(secure_datasets.secure_datasets_config()) %}
-{%- set changed = secure_datasets.changed_raw_tables(resolved) %}
+{%- set reads = adapter.changed_raw_tables(graph, resolved) if execute and flags.INTROSPECT else [] -%}
+{%- set changed = adapter.secure_datasets().reads_by_table(reads) %}
 
 with waiting as (
     -- While dbt parses it must see every raw table.

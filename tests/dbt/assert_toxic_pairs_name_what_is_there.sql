@@ -5,9 +5,9 @@
 -- `dbt build` skips what follows a test that fails. What tells of all other pairs is built:
 -- depends_on: {{ ref('access_findings') }}
 
-{%- set rights = [] -%}
-{%- for name, tier in secure_datasets.secure_datasets_config().tiers.items() if tier.right is defined -%}
-    {%- for right in secure_datasets.tier_parts(name, secure_datasets.secure_datasets_config()).rights -%}
+{%- set rights, config, tables = [], secure_datasets.secure_datasets_config(), secure_datasets.repository_tables() -%}
+{%- for name, tier in config.tiers.items() if tier.right is defined -%}
+    {%- for right in adapter.secure_datasets().tier_parts(name, config, tables).rights -%}
         {%- do rights.append(right) -%}
     {%- endfor -%}
 {%- endfor %}

@@ -113,7 +113,7 @@ class BothEngines:
             Package(state, FilesInSpark(session, state, is_held), None),
         ]
         for package in self.packages:
-            for name in ("view_references", "_documented_columns", "readers_clock"):
+            for name in ("view_references", "documented_columns", "readers_clock"):
                 if name in published.asked._called:
                     package[name] = published.asked._called[name]
 

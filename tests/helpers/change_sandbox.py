@@ -14,7 +14,12 @@ from why_sandbox import Asked, Database, load_world
 
 from secure_datasets.questions.changes import AccessChanges
 from secure_datasets.questions.changes.macro_methods import MODELS
-from secure_datasets.questions.changes.states import APPROVALS, COLUMNS, LIMITS
+from secure_datasets.questions.changes.states import (
+    APPROVALS,
+    COLUMNS,
+    LIMITS,
+    report_facts,
+)
 
 # How DuckDB says what SQLGlot does not translate.
 FUNCTIONS = (
@@ -85,7 +90,7 @@ class Compared:
         known = {
             **{"ref": str, "tables": self.asked.repository_tables()},
             "rows_of": self.database.rows,
-            "table_of": self.asked.referenced_table,
+            "documented": self.asked.documented_columns(),
         }
         for model in MODELS:
             self.database.make(model, changes.query_of(model, states, known))
@@ -108,7 +113,11 @@ class Compared:
             } | {"expires_on": "DATE"}
             self.database.table(seed, COLUMNS[seed], [], types)
         called = dict(zip(("before", "after"), names, strict=True))
-        facts = self.asked._report_facts() | called | {"are_past": True}
+        facts = (
+            report_facts(self.asked.adapter, self.asked._called, {}, "before", "after")
+            | called
+            | {"are_past": True}
+        )
         return AccessChanges.markdown(facts)
 
     def rows(self, query: str) -> list[dict[str, Any]]:

@@ -280,7 +280,7 @@ class PolicyWorld:
         asked._called["view_references"] = lambda: {"gates": gates, "tables": ends}
         # The teams are the reports of the same id.
         documented = {"teams": {"team_id": {"refers_to": "stg_reports"}}}
-        asked._called["_documented_columns"] = lambda: documented
+        asked._called["documented_columns"] = lambda: documented
         return asked.over(self.world)
 
     def document(self) -> str:

@@ -6,7 +6,6 @@ Each macro is a function that others find by its name, as in dbt; `return` ends 
 from __future__ import annotations
 
 import json
-import pickle
 import re
 from collections.abc import Callable
 from functools import cache, partial
@@ -14,7 +13,6 @@ from pathlib import Path
 from types import CodeType, SimpleNamespace
 from typing import Any, NoReturn
 
-from dbt.clients.yaml_helper import safe_load
 from jinja2 import Environment, Template
 from projects import ROOT
 
@@ -113,16 +111,6 @@ def _codes() -> dict[str, CodeType]:
             for found in MACRO.finditer(path.read_text(encoding="utf-8"))
         )
     }
-
-
-@cache
-def _parsed(text: str) -> bytes:
-    return pickle.dumps(safe_load(text))
-
-
-def _from_yaml(text: str) -> Any:
-    """Return a new copy of a YAML document's data."""
-    return pickle.loads(_parsed(text))
 
 
 class Stopped(Exception):
@@ -248,7 +236,6 @@ class Macros:
             "exceptions": SimpleNamespace(
                 raise_compiler_error=_stop, warn=self.warnings.append
             ),
-            "modules": SimpleNamespace(re=re),
             "config": _Settings(),
             "model": SimpleNamespace(unique_id="a model"),
             "graph": self.graph,
@@ -262,7 +249,6 @@ class Macros:
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
-            "fromyaml": _from_yaml,
         }
         codes = _codes()
         # A template copies its context, so each name must be there before the first.
@@ -273,7 +259,7 @@ class Macros:
         if clock:
             self._called["readers_clock"] = lambda: f"timestamp '{clock}Z'"
         if references is None:
-            self._called["check_references"] = lambda name, config: ""
+            datasets.check_references = lambda *given: None
         # Macros of the package call each other by its name.
         context["secure_datasets"] = self._called
         known = ENVIRONMENT.globals | context | self._called

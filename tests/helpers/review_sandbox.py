@@ -18,6 +18,7 @@ from oracle.contract import (
     read_delivery,
 )
 from own_config import PRODUCTS, document_of
+from projects import ROOT
 from rendering import VARS
 from why_sandbox import (
     PATH_COLUMNS,
@@ -83,7 +84,7 @@ def asked_with(document: str, day: str, settings: str) -> Asked:
 def queries(
     document: str, day: str, settings: str, replaced: tuple[str, ...] = ()
 ) -> dict[str, str]:
-    """Return the queries of the models, from the project's macros.
+    """Return the queries of the models, as the project's files have them.
 
     replaced  raw tables with a version before
     """
@@ -91,7 +92,11 @@ def queries(
     asked._called["version_before"] = {
         name: {"version": f"before_stg_{name}", "since": SINCE} for name in replaced
     }.get
-    return {model: getattr(asked, f"{model}_query")() for model in MODELS}
+    files = {model: ROOT / f"models/review/{model}.sql" for model in MODELS}
+    return {
+        model: asked.rendered(file.read_text(encoding="utf-8"))
+        for model, file in files.items()
+    }
 
 
 class Reviewed:

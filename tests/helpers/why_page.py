@@ -72,7 +72,7 @@ def sample_asked(
         )
         database.make(model.rpartition("/")[2], query)
     documented = documented_columns(*BANK.glob("models/*/_*__models.yml"))
-    asked._called["_documented_columns"] = lambda: documented
+    asked._called["documented_columns"] = lambda: documented
     return asked.over(world)
 
 

@@ -245,7 +245,7 @@ class Asked(Macros):
         self._called["staged_since"] = self.staged_since
         # Nobody has noted where the raw tables are.
         self._called["check_raw_schema"] = lambda: ""
-        self._called["_documented_columns"] = documented_columns
+        self._called["documented_columns"] = documented_columns
         self._called["uncounted_deliveries_query"] = self.uncounted_of
         self._called["raw_relation"] = self.raw_relation
         self.over({})

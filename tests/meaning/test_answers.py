@@ -39,6 +39,7 @@ from oracle.paths import PATH_COLUMNS, access_paths
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, reached_by, to_user
 from worlds import apart, together
 
+from secure_datasets.config.tiers import tier_parts
 from secure_datasets.questions import answers, missing, notes
 
 WORLDS = int(os.environ.get("WORLDS", "60"))
@@ -273,7 +274,10 @@ def test_W1_the_gates_are_open_exactly_where_the_contract_shows_the_row(batch, d
         "base": f"vw_dataset_{dataset}",
         "cases": asked.gate_cases(dataset, config),
         "rules": asked.rules_on(dataset, config, dataset),
-        "parts": {tier: asked.tier_parts(tier, config) for tier in config["tiers"]},
+        "parts": {
+            tier: tier_parts(tier, config, asked.repository_tables())
+            for tier in config["tiers"]
+        },
         "outcome": None, "roles": [], "security": {}, "paths": [], "links": [],
         "objects": [], "is_query": False, "missing": [], "missed": {}, "nearest": None,
     }  # fmt: skip
@@ -412,7 +416,7 @@ def test_W8_every_path_behind_the_access_views_is_there_as_data(batch):
         seen = built.tuples(("user_id", *keys), view)
         of_tier = f"access_explanations where tier = '{tier}'"
         assert built.tuples(("user_id", *keys), of_tier) == seen
-        parts = batch.asked.tier_parts(tier, batch.asked.config)
+        parts = tier_parts(tier, batch.asked.config, batch.asked.repository_tables())
         rights = {
             (r["object_type"], r["permission"]): r["key"] for r in parts["rights"]
         }

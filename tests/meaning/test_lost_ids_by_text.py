@@ -8,14 +8,16 @@ from types import SimpleNamespace
 import pytest
 from own_config import PRODUCTS, document_of
 from projects import ROOT
-from rendering import Macros
+from rendering import VARS, Macros
 from staging_sandbox import connected, in_duckdb
 
 from dbt_secure_spark.one_state import read_by
+from secure_datasets.runs.accepted_ids import AcceptedIds
 
 FILE = ROOT / "tests/dbt/generic/keeps_most_ids.sql"
 BODY = re.compile(r"{% test .*?%}(.*){% endtest %}", re.S)
 GIVEN = "{% set model, column_name, table = 'now_staged', 'user_id', 'users' %}"
+VARIABLES = VARS | {"meant_losses": [], "lost_rows_error_share": 0.5}
 LOADS = {"kind": "snapshots"}
 LOG = {"kind": "log", "deletes": True}
 LIVE, OFF, GONE = (True, False), (False, False), (False, True)
@@ -26,10 +28,16 @@ def is_lost(before: list, now: list, feed: dict | None = None) -> bool:
     macros, connection = Macros(document_of(PRODUCTS)), connected()
     versions = {"accepted": "before_staged", "published": "now_staged"}
     macros.stand_in(
-        meant_losses=list,
-        lost_rows_error_share=lambda: 0.5,
+        var=lambda name, *default: VARIABLES.get(name, *default),
         feed_of=lambda table: feed,
-        versions_to_compare=lambda model: versions,
+        reads_sample=lambda: True,
+        project_schema=lambda: "p",
+        flags=SimpleNamespace(WHICH="test", INTROSPECT=True),
+        execute=True,
+        api=SimpleNamespace(Relation=SimpleNamespace(create=SimpleNamespace)),
+    )
+    macros.adapter.accepted_ids = lambda *given: SimpleNamespace(
+        to_compare=lambda model, command: versions
     )
     macros.adapter.raw_columns = lambda relation: ["is_deleted"]
     for name, rows in (("before_staged", before), ("now_staged", now)):
@@ -71,18 +79,18 @@ def test_F5_F6_a_table_that_lost_too_much_is_told(before, now, feed, lost):
 
 
 def test_F6_the_version_that_passed_is_that_of_the_product_s_own_model():
-    macros = Macros(document_of(PRODUCTS))
     # A model of another package may have the same alias in another schema.
-    for package, name in (("secure_datasets", "stg_users"), ("bank", "own_users")):
-        macros.graph.nodes[f"model.{package}.{name}"] = {
+    nodes = {
+        f"model.{package}.{name}": {
             **{"resource_type": "model", "package_name": package},
             **{"name": name, "alias": "USERS"},
         }
-    told = "select id from p_versions.users__v20260102030405_0123abcd"
-    view = SimpleNamespace(schema="p", identifier="accepted_ids")
-    macros.stand_in(_accepted_view=lambda: view)
-    macros.adapter.definitions = lambda schema, pattern: {"accepted_ids": told}
-    macros.adapter.read_by = lambda definition: read_by(None, definition)
-    assert macros._accepted_versions() == {
-        "stg_users": "p_versions.users__v20260102030405_0123abcd"
+        for package, name in (("secure_datasets", "stg_users"), ("bank", "own_users"))
     }
+    version = "p_versions.users__v20260102030405_0123abcd"
+    adapter = SimpleNamespace(
+        definitions=lambda schema, name: {name: f"select id from {version}"},
+        read_by=lambda definition: read_by(None, definition),
+    )
+    accepted = AcceptedIds(adapter, nodes, SimpleNamespace, "p", False).accepted()
+    assert accepted == {"stg_users": version}

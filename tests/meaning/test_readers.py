@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from rendering import Macros
 from worlds import batch
 
 from secure_datasets.engines.duckdb import DuckDB, Rows, View
+from secure_datasets.readers import ReadersObjects
 from secure_datasets.render.readers import function_body, view_query
 
 CONFIG = together()
@@ -94,16 +96,12 @@ def queries(engine) -> dict[tuple[str, str], str]:
         }
         for name in RIGHTS
     }
-    macros.stand_in(
-        graph={"nodes": nodes},
-        relation_named=lambda name: f"{LAYER}.{name}",
-        adapter={
-            "definitions": lambda schema, name: {name: ""},
-            "with_catalog": lambda name: name,
-            "secure_datasets": macros.secure_datasets,
-        },
+    macros.stand_in(relation_named=lambda name: f"{LAYER}.{name}")
+    adapter = SimpleNamespace(
+        definitions=lambda schema, name: {name: ""}, with_catalog=str
     )
-    users, found = macros.readers_users(), {}
+    users = ReadersObjects(adapter, macros._called, None, nodes, {}).users()
+    found = {}
     for name, model in MODELS.items():
         source = {
             "name": name,

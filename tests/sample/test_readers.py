@@ -1074,7 +1074,6 @@ def readers_macros(nodes: dict, command: str = "run", **others: object) -> Macro
         api=SimpleNamespace(Relation=SimpleNamespace(create=None)),
         var=lambda name, default=None: of_vars.get(name, default),
         project_schema=lambda: "s",
-        readers_schema=lambda: "s_readers",
         readers_names=lambda: {"jobs": "vw_secure_dataset_jobs"},
         graph=SimpleNamespace(nodes=nodes),
         adapter=adapter,
@@ -1159,13 +1158,11 @@ def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
 def test_readers_have_views_where_a_run_makes_them_or_they_are_there(
     has_variable, told, has_views
 ):
-    macros = Macros("")
-    macros.stand_in(
-        var=lambda name: has_variable,
-        readers_schema=lambda: "s_readers",
-        adapter={"definitions": lambda schema: {"jobs": told}},
+    adapter = SimpleNamespace(definitions=lambda schema: {"jobs": told})
+    objects = ReadersObjects(
+        adapter, {}, lambda name: has_variable, {}, {"schema": "s"}
     )
-    assert macros.has_readers_views() is has_views
+    assert objects.have_views() is has_views
 
 
 def test_who_reads_the_views_keeps_no_plain_dataset_that_an_earlier_run_granted():
@@ -1177,7 +1174,6 @@ def test_who_reads_the_views_keeps_no_plain_dataset_that_an_earlier_run_granted(
     macros = Macros("")
     macros.stand_in(
         var=lambda name, default=None: ["people"] if name == "readers" else default,
-        readers_schema=lambda: "s_readers",
         run_query=lambda query: query,
         get_show_grant_sql=lambda relation: relation,
         get_revoke_sql="revoke",

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from typing import Any, NoReturn
 
 from secure_datasets.config import plan, relations, steering, tiers
 from secure_datasets.config.readings import readings_of
 from secure_datasets.config.references import documented_columns, without_past
-from secure_datasets.rules import masks, times
-from secure_datasets.sql import expressions, writing
+from secure_datasets.sql import expressions, spelling, writing
 
 
 class Planner:
     """Plans the secure datasets of a checked config for macros."""
 
     sql_text = staticmethod(expressions.sql_text)
-    sql_name = staticmethod(expressions.sql_name)
     values_query = staticmethod(writing.values_query)
     values_row = staticmethod(writing.values_row)
     row_key = staticmethod(writing.row_key)
@@ -34,33 +32,66 @@ class Planner:
     documented_columns = staticmethod(documented_columns)
     without_past = staticmethod(without_past)
     readings = staticmethod(readings_of)
-    is_in_time = staticmethod(times.is_in_time)
-    mask_condition = staticmethod(masks.mask_condition)
-    shown_by_none = staticmethod(masks.shown_by_none)
     same = staticmethod(writing.same)
     printable = staticmethod(steering.printable)
     table_lines = staticmethod(steering.table_lines)
+    restrictions_on = staticmethod(plan.restrictions_on)
+    steps_of = staticmethod(plan.steps_of)
+    star_query = staticmethod(plan.star_query)
+    known_masks = staticmethod(plan.known_masks)
+    policies_of = staticmethod(plan.policies_of)
+    called_for = staticmethod(plan.called_for)
+    text_digest = staticmethod(plan.text_digest)
+    expressions_of = staticmethod(plan.expressions_of)
+    relationship_paths = staticmethod(plan.relationship_paths)
+    parent_dataset = staticmethod(plan.parent_dataset)
+    ruling_dataset = staticmethod(plan.ruling_dataset)
+    tier_columns = staticmethod(plan.tier_columns)
 
-    def __init__(self, plan: ModuleType = plan) -> None:
-        self.restrictions_on = plan.restrictions_on
-        self.steps_of = plan.steps_of
-        self.star_query = plan.star_query
-        self.policies_on = plan.policies_on
-        self.known_masks = plan.known_masks
-        self.policies_of = plan.policies_of
-        self.called_for = plan.called_for
-        self.rules_in_time = plan.rules_in_time
-        self.text_digest = plan.text_digest
-        self.expressions_of = plan.expressions_of
-        self.relationship_paths = plan.relationship_paths
-        self.parent_dataset = plan.parent_dataset
-        self.ruling_dataset = plan.ruling_dataset
-        self.tier_columns = plan.tier_columns
+    def stop(self, sentence: str) -> NoReturn:
+        """Stop whoever has called with a sentence."""
+        raise NotImplementedError(sentence)
 
-    def name_the_row(self, texts: list[str], name: str) -> bool:
-        """Whether expressions qualify the row's own columns by the dataset's name."""
-        return any(
-            expressions.names_relation(expressions.read(text), name)
-            for text in texts
-            if text
+    def column_type(self, model: str, column: str) -> str | None:
+        """Return a column's type by its model's documentation; none without one."""
+        raise NotImplementedError(model, column)
+
+    def raw_tables_in(
+        self, variable: str, value: Any, tables: dict[str, Any]
+    ) -> list[str]:
+        """Return the value of a variable that lists raw tables; stop at any other."""
+        if not isinstance(value, list | tuple | dict):
+            self.stop(
+                f"{variable} is '{value}'; it must be a list of raw tables, such as"
+                " [users]."
+            )
+        for name in value:
+            if name not in tables:
+                near = spelling.listed(name, tables)
+                self.stop(f"{variable} names '{name}', which is no raw table{near}.")
+        return list(value)
+
+    def type_of_mask(self, name: str, dataset: dict[str, Any], column: str) -> str:
+        """Return the documented type of a masked column: the base's, or a query's."""
+        model = dataset.get("base") or f"{plan.PREFIX}{name}"
+        return self.column_type(model, column) or self.stop(
+            f"secure_datasets_config: mask on '{name}.{column}': the documentation of"
+            f" '{model}' does not say the column's data_type, which a mask must have."
         )
+
+    def nodes_of_rules(
+        self, config: dict[str, Any], attributes: str, nodes: dict[str, Any]
+    ) -> list[Any]:
+        """Return the nodes that conditions and masks look up.
+
+        attributes  the relation with the reader's attributes; empty without one
+        """
+        texts = [attributes]
+        for policy in config.get("policies") or []:
+            texts += self.expressions_of(policy)
+        text = " ".join(texts)
+        return [
+            node
+            for node in nodes.values()
+            if node.get("relation_name") and node["relation_name"] in text
+        ]

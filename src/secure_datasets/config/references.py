@@ -389,6 +389,27 @@ def documented_columns(nodes: Facts) -> dict[str, Columns]:
     }
 
 
+def referenced_table(
+    documented: Mapping[str, Columns],
+    tables: Iterable[str],
+    model: str,
+    column: str,
+    row: Facts,
+) -> str | None:
+    """Return the raw table that a key of a row refers to; None if to none.
+
+    The column's documentation names it: `meta: {refers_to: ...}` or, if a second column
+    of the key decides, `row_of: {<column>: {<value>: ...}}`.
+
+    documented  the result of `documented_columns`
+    row         the key of the row, by column
+    """
+    meta = documented.get(model, {}).get(column, {})
+    names = [meta.get("refers_to")]
+    names += [v.get(row.get(other)) for other, v in meta.get("row_of", {}).items()]
+    return next((table for table in tables if f"{STAGED}{table}" in names), None)
+
+
 def _saying(columns: Facts) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the columns with a documented reference, with their `meta`."""
     for name, column in columns.items():

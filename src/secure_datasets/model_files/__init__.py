@@ -178,7 +178,7 @@ class _Files:
         model, columns = PREFIX + name, self._columns(dataset)
         entry = self.entries.get(model)
         if entry is None:
-            self._add(model, self._secure(name, dataset, columns))
+            self._add(model, self._secure(dataset, columns))
             return
         before = self._text(entry.path)
         after = with_columns(before, model, columns, _is_in_step)
@@ -278,9 +278,7 @@ class _Files:
             "columns": columns,
         }
 
-    def _secure(
-        self, name: str, dataset: dict[str, Any], columns: list[Column]
-    ) -> dict[str, Any]:
+    def _secure(self, dataset: dict[str, Any], columns: list[Column]) -> dict[str, Any]:
         base, keys = dataset.get("base"), [*dataset["unique_key"], USER]
         entry = self.entries.get(base or "")
         grain = GRAIN.match(str(entry.values.get("description"))) if entry else None

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Any, NoReturn
 
-from secure_datasets.config.plan import trimmed
+from secure_datasets.config.plan import PREFIX, trimmed
 from secure_datasets.config.steering import printable, without_steering
 from secure_datasets.questions import notes, text
 from secure_datasets.questions.explanations import access_explanations
@@ -20,6 +20,7 @@ from secure_datasets.sql.spelling import listed
 ID = re.compile(r"[+-]?[0-9]{1,19}")
 LARGEST_ID = 2**63 - 1
 FORMATS = ("text", "json")
+WHOLE_NUMBERS = ("bigint", "int", "integer", "smallint", "tinyint")
 # A null key in a row that is given as text.
 NULL = "null"
 
@@ -43,9 +44,8 @@ class AccessQuestions:
     def question(self, given: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
         """Return a checked question: its subject, and its keys as text.
 
-        `number_keys` are the keys of the dataset that are whole numbers.
+        `nodes` are dbt's nodes, whose documentation has the types of keys.
         """
-
         if given["format"] not in FORMATS:
             self._stop_why(
                 f"there is no format '{given['format']}'; known are text and json."
@@ -62,7 +62,7 @@ class AccessQuestions:
             self._stop_why(f"'{other}' says nothing of a {kind}: give its '{part}'.")
         known = config[f"{kind}s"][name]
         asked_by = known["unique_key" if is_row else "object_keys"]
-        numbers = given["number_keys"] if is_row else asked_by
+        numbers = _whole_numbers(name, given["nodes"]) if is_row else asked_by
         keys = self._keys(given[part])
         what = f"{'a row' if is_row else 'an object'} of '{name}' is asked for"
         by = f"by {', '.join(asked_by) or 'no key: it has one row, so give {}'}"
@@ -197,6 +197,17 @@ class AccessQuestions:
         of = f"{question['kind']} '{question['name']}'"
         known = answer["gates"][0]["says"]
         self.stop(f"why: {keys} of the {of} is nowhere: {known}.")
+
+
+def _whole_numbers(dataset: str, nodes: Facts) -> list[str]:
+    """Return the columns of a secure dataset that its documentation has as numbers."""
+    return [
+        column
+        for node in nodes.values()
+        if node["resource_type"] == "model" and node["name"] == PREFIX + dataset
+        for column, documented in (node.get("columns") or {}).items()
+        if documented.get("data_type") in WHOLE_NUMBERS
+    ]
 
 
 def _is_id(value: str | None) -> bool:

@@ -29,6 +29,7 @@ from secure_datasets.config.tiers import (
     restricted_datasets,
     tier_rules,
 )
+from secure_datasets.render.by_joins import ByJoins
 from secure_datasets.rules.masks import mask_condition, shown_by_none
 from secure_datasets.rules.times import is_in_time
 from secure_datasets.sql.expressions import sql_text
@@ -76,6 +77,11 @@ class ByExists:
     def policies(self, name: str) -> Rule:
         """Return the policies on a dataset, with the reader's attributes."""
         return policies_on(name, self.config, self.attributes)
+
+    def by_joins(self, name: str) -> ByJoins:
+        """Return the same rules over rows that are joined with their users' roles."""
+        ruling = ruling_dataset(name, self.config)
+        return ByJoins(ruling, self.policies(name), self.clock)
 
     def ruling(self, name: str) -> Dataset:
         """Return the entry of the dataset whose rows and rules a dataset shows."""

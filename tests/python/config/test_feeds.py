@@ -540,9 +540,10 @@ def replica():
     """The macros over raw tables of which four are not as declared."""
     macros = Macros(document_of(PRODUCTS), types={})
     sources = {
-        name: SimpleNamespace(
-            package_name="secure_datasets", name=name, relation_name=f"replica.{name}"
-        )
+        name: {
+            **{"package_name": "secure_datasets", "name": name},
+            **{"relation_name": f"replica.{name}"},
+        }
         for name in RAW
     }
     there = {

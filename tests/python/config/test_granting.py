@@ -325,11 +325,12 @@ class Dbt:
 
     def __init__(self, *macros: str, has_views: bool = False) -> None:
         self.asked: list[str] = []
+        self.has_views = has_views
         self.told = {
             "secure_datasets_config": CONFIG,
-            "has_readers_views": has_views,
-            "readers_schema": "s_readers",
-            "readers_functions": {},
+            "readers_objects": SimpleNamespace(
+                schema="s_readers", functions=dict, have_views=self.have_views
+            ),
         }
         self.manifest = SimpleNamespace(
             macros=dict.fromkeys(macros),
@@ -343,6 +344,11 @@ class Dbt:
     def get_macro_resolver(self) -> SimpleNamespace:
         """Return the manifest."""
         return self.manifest
+
+    def have_views(self) -> bool:
+        """Note the question, and say whether readers have views."""
+        self.asked.append("have_views")
+        return self.has_views
 
     def execute_macro(self, name: str, project: str) -> object:
         """Return what a macro returns."""
@@ -359,10 +365,10 @@ def test_the_adapter_asks_of_a_grant_alone_what_the_datasets_are():
     refuse_grants(dbt, "grant usage on schema s to hr")
     assert dbt.asked == []
     refuse_grants(dbt, "grant select on s.report to hr")
-    of_datasets = ["secure_datasets_config", "readers_schema", "readers_functions"]
+    of_datasets = ["secure_datasets_config", "readers_objects"]
     assert dbt.asked == [f"secure_datasets.{name}" for name in of_datasets]
     refuse_grants(dbt, "grant select on s.vw_secure_dataset_jobs to hr")
-    assert dbt.asked[6:] == ["secure_datasets.has_readers_views"]
+    assert dbt.asked[4:] == ["have_views"]
 
 
 @pytest.mark.parametrize(

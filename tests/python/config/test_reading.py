@@ -435,7 +435,7 @@ def test_a_text_is_read_once(monkeypatch):
     datasets = SecureDatasets()
     first = datasets.read(DOCUMENT)
     monkeypatch.setattr(
-        "secure_datasets.macro_methods.read", lambda text: pytest.fail(text)
+        "secure_datasets.macro_methods.documents.read", lambda text: pytest.fail(text)
     )
     assert datasets.read(DOCUMENT) is first
 

@@ -18,6 +18,13 @@ DATA_SOURCE, PROJECT = "stg_meta_data_sources", "stg_projects"
 EXECUTIONS = "vw_dataset_test_executions"
 
 
+def check_references(macros: Macros, names: list[str]) -> None:
+    """Check the keys of datasets as dbt does when it compiles them."""
+    config, tables = macros.secure_datasets_config(), macros.repository_tables()
+    datasets = macros.secure_datasets()
+    datasets.check_references(names, config, macros.graph.nodes, tables)
+
+
 @pytest.fixture(scope="module")
 def documented(parsed) -> dict[str, dict[str, dict]]:
     """What the project's documentation says of each column, by model."""
@@ -74,7 +81,7 @@ def stopped(documented) -> Callable:
         )
         add_tests(macros, tested)
         try:
-            macros.check_references([dataset], macros.secure_datasets_config())
+            check_references(macros, [dataset])
         except Stopped as error:
             return first_of(error)
         return None
@@ -239,7 +246,7 @@ def test_a_right_is_on_the_type_of_object_that_its_key_names(documented):
     tiers["reports"]["right"]["object_type"] = "Project"
     macros = Macros(yaml.safe_dump(document), references=documented)
     with pytest.raises(Stopped) as stopped:
-        macros.check_references(["jobs"], macros.secure_datasets_config())
+        check_references(macros, ["jobs"])
     assert str(stopped.value) == (
         f"secure_datasets_config: tier of '{name}': 'right' is on a Project, and by the"
         f" documentation of '{name}' its key 'report_id' refers to stg_reports, not to"
@@ -249,7 +256,7 @@ def test_a_right_is_on_the_type_of_object_that_its_key_names(documented):
     tiers["results"]["right"]["key"] = "project_id"
     macros = Macros(yaml.safe_dump(document), references=documented)
     with pytest.raises(Stopped, match="'right' is on a Data Source"):
-        macros.check_references(["jobs"], macros.secure_datasets_config())
+        check_references(macros, ["jobs"])
 
 
 def test_what_a_column_refers_to_must_be_there(stopped):
@@ -380,7 +387,7 @@ def secured(documented) -> Callable:
         macros = Macros(text, references=references)
         add_tests(macros, tested)
         try:
-            macros.check_references(["jobs"], macros.secure_datasets_config())
+            check_references(macros, ["jobs"])
         except Stopped as error:
             return first_of(error)
         return None
@@ -499,7 +506,7 @@ def test_all_mistakes_are_told_at_once_and_each_once(documented):
     macros = Macros(yaml.safe_dump(document, sort_keys=False), references=references)
     datasets = list(document["datasets"])
     with pytest.raises(Stopped) as stopped:
-        macros.check_references(datasets, macros.secure_datasets_config())
+        check_references(macros, datasets)
     said, *listed = str(stopped.value).split("\n  - ")
     assert said == f"secure_datasets_config: {len(listed)} things are wrong."
     assert len(set(listed)) == len(listed)

@@ -305,7 +305,7 @@ def test_no_call_of_a_macro_goes_up(manifest):
 READ_BY_PYTHON = {
     "judged_grants": {"secure_datasets_config", "repository_tables"},
     "review_status": {"secure_datasets_config"},
-    "access_findings": {"repository_tables", "finding_rules"},
+    "access_findings": {"repository_tables"},
     "uncounted_deliveries": {"secure_datasets_config", "repository_tables"},
 }
 
@@ -627,12 +627,7 @@ TAKES_APART = {
     *("startswith", "endswith", "removeprefix", "removesuffix", "replace", "re", "[:]"),
 }
 NO_CONFIG_AND_NO_SQL = {
-    # What is printed for a person.
-    "macros/operations/run_summary.sql": {"startswith"},
     "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
-    # Names that the catalogue or the adapter tells.
-    "macros/staging/changed_raw_tables.sql": {"split"},
-    "macros/staging/versions_to_compare.sql": {"split", "rpartition"},
     # A label in a comment, in which Spark would read `${name}` as a variable.
     "macros/render/_star_rows.sql": {"replace"},
 }

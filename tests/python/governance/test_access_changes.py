@@ -1137,17 +1137,14 @@ def limited(
     compared: Compared, *limits: dict, approvals: tuple[tuple, ...] = ()
 ) -> list[dict]:
     """Return what limits find of the changes."""
-    relations = {
-        "limits": "access_change_limits", "approvals": "access_change_approvals",
-        "access_changes": "access_changes", "row_changes": "row_changes",
-    }  # fmt: skip
     rows = [tuple((LIMIT | limit).values()) for limit in limits]
     types = {c: "BIGINT" if c.startswith("most") else "VARCHAR" for c in LIMIT}
-    compared.database.table(relations["limits"], LIMIT, rows, types)
+    compared.database.table(states.LIMITS, LIMIT, rows, types)
     columns = ("limit_name", "changes", "approver", "expires_on")
     types = dict.fromkeys(columns, "VARCHAR") | {"expires_on": "DATE"}
-    compared.database.table(relations["approvals"], columns, list(approvals), types)
-    query = compared.asked.limits_query(relations, compared.states())
+    compared.database.table(states.APPROVALS, columns, list(approvals), types)
+    today, sides = compared.asked.judged_on(), ["before", "after"]
+    query = AccessChanges().limits(str, compared.states(), sides, today)
     return compared.rows(f"select * from ({query}) as found order by limit_name")
 
 

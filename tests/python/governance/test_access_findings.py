@@ -706,7 +706,7 @@ def test_V1_a_toxic_pair_names_what_somebody_may_hold(pairs, named):
     reviewed = Reviewed(nobody_sees(), toxic_pairs=pairs)
     text = (ROOT / "tests/dbt/assert_toxic_pairs_name_what_is_there.sql").read_text()
     macros = asked_with(reviewed.document, reviewed.day, "{}")
-    known = macros._templates["finding_rules"].globals
+    known = macros._templates["removals_still_there"].globals
     query = ENVIRONMENT.from_string(text, known).render()
     found = reviewed.rows(query)
     told = [(row["permission_name"] or "").strip() for row in found]

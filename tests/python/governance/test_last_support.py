@@ -490,7 +490,7 @@ def tied_by_facts(
     columns = ("user_id", "user_group_id", "role_name")
     database.table("vw_secure_user_roles", columns, roles)
     asked = Asked(TIED_BY_FACTS + policies, database).over(world)
-    asked._called["_documented_columns"] = dict
+    asked._called["documented_columns"] = dict
     dataset, row = asked_row
     (answer,) = asked.ask(user=1, dataset=dataset, row=row)
     assert answer["seen"]

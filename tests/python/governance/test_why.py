@@ -23,6 +23,7 @@ from tier_questions import nobody_sees, raw
 from why_page import sample_asked
 from why_sandbox import Asked, Database, load_world
 
+from secure_datasets.config.tiers import tier_parts
 from secure_datasets.engines.translation import translated as quickly
 from secure_datasets.questions import answers, gates, remedies, rights, text
 from secure_datasets.questions.asked import QuestionError
@@ -60,7 +61,7 @@ class Sandbox:
             "cases": self.asked.gate_cases(dataset, self.config),
             "rules": self.asked.rules_on(dataset, self.config, dataset),
             "parts": {
-                tier: self.asked.tier_parts(tier, self.config)
+                tier: tier_parts(tier, self.config, self.asked.repository_tables())
                 for tier in self.config["tiers"]
             },
             "outcome": None, "roles": [], "security": {}, "paths": [], "links": [],

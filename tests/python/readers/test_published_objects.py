@@ -170,7 +170,7 @@ class Publishing:
     def publish(self) -> list[str]:
         """Publish views and functions; return their queries."""
         self.made.clear()
-        self.macros._readers_objects().publish()
+        self.macros.readers_objects().publish()
         return [
             statement.split("\nas\n" if "view" in statement else "\nreturn\n")[1]
             for statement in self.made

@@ -32,7 +32,7 @@ class StarChecks:
         for number, security in enumerate(objects):
             path = ("row_security", number)
             with self.draft.apart():
-                self._check_row_security(path, security, relations)
+                self._check_row_security(path, security)
                 name = security["unique_name"].casefold()
                 if name in taken:
                     self.draft.fail(
@@ -107,9 +107,7 @@ class StarChecks:
             )
         return relations[name]["columns"]
 
-    def _check_row_security(
-        self, path: Path, security: dict[str, Any], relations: dict[str, Any]
-    ) -> None:
+    def _check_row_security(self, path: Path, security: dict[str, Any]) -> None:
         """Check a security object."""
         columns = self._columns_of_relation((*path, "dataset"), security["dataset"])
         for key in ("filter_key_column", "ids_column"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from secure_datasets.render.staging.reading import trimmed_text
@@ -27,21 +27,21 @@ LOST = "changes.rows_lost + changes.values_newly_covered"
 
 def limits(
     self: AccessChanges,
-    relations: Mapping[str, Any],
+    ref: Callable[[str], Any],
     states: list[dict[str, Any]] | None,
     schemas: list[str],
     today: str,
 ) -> str:
     """Return each limit with the changes that it finds, and their approvers.
 
-    relations  by name: limits, approvals, access_changes and row_changes
-    schemas    the schemas of the states, before and after
+    ref      returns the relation of a model or seed
+    schemas   the schemas of the states, before and after
     """
     steps = {
         "names (kind, name, is_before, is_after)": values_query(
             self.names(states) if states else [], 4
         ),
-        "limits": _limits(relations["limits"]),
+        "limits": _limits(ref("access_change_limits")),
         "about": f"""select
     limits.*,
     names.kind,
@@ -55,7 +55,7 @@ inner join names
         and {_is_like("names.name", "coalesce(limits.tier, limits.dataset)")}""",
         "asked": ASKED,
         "roles": _roles(schemas),
-        "changes": _changes(relations),
+        "changes": _changes(ref),
         "by_user": BY_USER,
         "found": FOUND,
         "approved": f"""select
@@ -68,7 +68,7 @@ from (
         {trimmed_text("changes")} as changes,
         approver,
         expires_on
-    from {relations["approvals"]}
+    from {ref("access_change_approvals")}
 ) as approvals
 where expires_on >= cast({today} as date)
 group by limit_name, changes""",
@@ -164,7 +164,7 @@ from (
 group by user_id"""
 
 
-def _changes(relations: Mapping[str, Any]) -> str:
+def _changes(ref: Callable[[str], Any]) -> str:
     """Return the changes that limits count."""
     is_like = _is_like("changes.object_keys", "asked.object")
     return f"""select
@@ -177,7 +177,7 @@ def _changes(relations: Mapping[str, Any]) -> str:
     cast(0 as bigint) as rows_lost,
     concat_ws('|', changes.tier, changes.object_keys, changes.change) as told
 from asked
-inner join {relations["access_changes"]} as changes
+inner join {ref("access_changes")} as changes
     on
         asked.kind = 'tier'
         and changes.tier = asked.name
@@ -194,7 +194,7 @@ select
     {LOST} as rows_lost,
     concat_ws('|', changes.dataset, changes.rows_digest) as told
 from asked
-inner join {relations["row_changes"]} as changes
+inner join {ref("row_changes")} as changes
     on
         asked.kind = 'dataset'
         and changes.dataset = asked.name"""

@@ -14,7 +14,6 @@ from secure_datasets.questions.changes import (
 )
 from secure_datasets.questions.changes.definitions import state_definitions
 from secure_datasets.questions.changes.report import in_short, markdown
-from secure_datasets.questions.changes.report_queries import ReportFacts
 
 if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter
@@ -34,7 +33,7 @@ MODELS = {
     "changed_paths": ("ref",),
     "access_changes": ("ref", "tables", "rows_of"),
     "changed_row_counts": ("ref",),
-    "changed_base_rows": ("tables", "table_of"),
+    "changed_base_rows": ("tables", "documented"),
     "row_changes": ("ref",),
 }
 
@@ -53,7 +52,6 @@ class AccessChanges:
     row_changes = row_queries.row_changes
     limits = limit_queries.limits
     definitions = staticmethod(state_definitions)
-    report_facts = ReportFacts
 
     @staticmethod
     def asked_of(nodes: Mapping[str, Any], selected: Iterable[str]) -> dict[str, Any]:

@@ -195,7 +195,7 @@ def totals(facts: Mapping[str, Any]) -> str:
 def markdown(facts: Mapping[str, Any]) -> str:
     """Return the report.
 
-    facts  the result of the macro `_report_facts`: before, after, totals, row_totals,
+    facts  the result of `report_facts`: before, after, totals, row_totals,
            are_rows_compared, not_there, not_built, columns, are_past, objects (each
            with the number `in_all`), datasets, users, users_in_all, changes,
            row_changes, limits, limits_about_nothing

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from secure_datasets.config.references import referenced_table
 from secure_datasets.questions.changes.access_queries import SIDES
 from secure_datasets.sql.expressions import sql_text
 from secure_datasets.sql.writing import (
@@ -397,17 +398,19 @@ def changed_base_rows(
     self: AccessChanges,
     states: list[State],
     tables: Tables,
-    table_of: Callable[[str, str, dict[str, Any]], str | None],
+    documented: Mapping[str, Any],
 ) -> str:
     """Return the raw rows that changed the rows of bases, for each affected user.
 
-    table_of  returns the raw table that a key of a row refers to, by model and column
+    documented  the columns with a documented reference, by model
     """
     queries = []
     for pair in self.pairs(states, "datasets"):
         if pair["has_bases"]:
             after, keys = pair["after"], pair["after"]["keys"]
-            table = table_of(after["base"], keys[0], {}) if len(keys) == 1 else None
+            table = None
+            if len(keys) == 1:
+                table = referenced_table(documented, tables, after["base"], keys[0], {})
             levels = self.raw_rows_of(table, states, tables)
             queries += _rows_of_changed_base(pair, levels)
     nothing = """select

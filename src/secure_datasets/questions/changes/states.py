@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,7 +31,9 @@ from secure_datasets.questions.changes.macro_methods import (
     APPROVALS,
     LIMITS,
     AccessChanges,
+    State,
 )
+from secure_datasets.questions.changes.report_queries import ReportFacts
 from secure_datasets.sql import spelling
 
 # The relations with the ways to access, with the resolved access, and with the roles.
@@ -187,6 +189,56 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
                 f"In the schema {name!r}, {several}, so that causes would be wrong: run"
                 f" dbt run --selector {selector}, and compare then."
             )
+
+
+def states_compared(
+    adapter: SparkAdapter,
+    before: Any,
+    after: Any,
+    rows: Callable[[str], list[dict[str, Any]]],
+) -> list[State]:
+    """Return the two states, before and after.
+
+    A concurrent run may change a state, so every read checks them again.
+
+    rows  returns the rows of a query
+    """
+    check_states(adapter, before, after)
+    found = []
+    for side, name in (("before", before), ("after", after)):
+        schema = name.lower()
+        query = f"select kind, name, definition from {schema}.state_definitions"
+        known = definitions(adapter, schema)
+        found.append(AccessChanges().state(side, schema, rows(query), known))
+    return found
+
+
+def report_facts(
+    adapter: SparkAdapter,
+    macros: Mapping[str, Callable[..., Any]],
+    nodes: Mapping[str, Any],
+    before: Any,
+    after: Any,
+) -> dict[str, Any]:
+    """Return the facts of the report, with only as many rows as it shows.
+
+    macros  the product's macros, by their names
+    nodes   dbt's nodes, by id
+    """
+    changes, states = AccessChanges(), macros["states_compared"]()
+    rows, ref = macros["rows_of"], macros["relation_named"]
+    schemas = [before.lower(), after.lower()]
+    limits = changes.limits(ref, states, schemas, macros["judged_on"]())
+    seeds = changes.asked_of(nodes, [])["seeds"]
+    found = ReportFacts(rows, ref, schemas).facts(macros["repository_tables"]())
+    return found | {
+        "are_rows_compared": all(map(changes.has_datasets, states)),
+        "not_there": changes.datasets_not_there(states),
+        "not_built": changes.not_built(states),
+        "columns": changes.other_columns(states),
+        "limits": rows(f"{limits}\norder by limit_name"),
+        "limits_about_nothing": adapter.limits_about_nothing(before, after, seeds),
+    }
 
 
 def _refuse_views_of_before(

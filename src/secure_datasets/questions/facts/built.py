@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import Any, Protocol
 
+from secure_datasets.config.references import referenced_table
+from secure_datasets.config.tiers import tier_parts
 from secure_datasets.questions.notes import Facts
 from secure_datasets.render.by_exists import ByExists
 from secure_datasets.sql.writing import template
@@ -44,6 +46,19 @@ class Built:
     def tables(self) -> dict[str, Facts]:
         """The raw tables."""
         return self.macros["repository_tables"]()
+
+    @cached_property
+    def documented(self) -> dict[str, Facts]:
+        """The columns of models with a documented reference, each with its `meta`."""
+        return self.macros["documented_columns"]()
+
+    def tier_parts(self, tier: str) -> Facts:
+        """Return the requirements of a tier."""
+        return tier_parts(tier, self.config, self.tables)
+
+    def referenced_table(self, model: str, column: str, row: Facts) -> str | None:
+        """Return the raw table that a key of a row refers to; None if to none."""
+        return referenced_table(self.documented, self.tables, model, column, row)
 
     @property
     def rules(self) -> ByExists:

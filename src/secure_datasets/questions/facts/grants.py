@@ -27,8 +27,7 @@ def grants_state(built: Built, sides: Sides, person: Facts) -> State | None:
 
     sides  pairs of tier and keys
     """
-    parts = built.macros["tier_parts"]
-    tiers = {name: parts(name, built.config) for name in built.config["tiers"]}
+    tiers = {name: built.tier_parts(name) for name in built.config["tiers"]}
     tiers = {name: each for name, each in tiers.items() if each["is_whole"]}
     if sides[0][0] not in tiers or not person["is_live"]:
         return None

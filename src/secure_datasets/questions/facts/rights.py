@@ -22,7 +22,7 @@ def add_rights(
     built: Built, facts: Facts, tier: str, keys: Keys, person: Facts
 ) -> None:
     """Add the facts about a tier on objects: names, the user's paths, the links."""
-    parts = built.macros["tier_parts"](tier, built.config)
+    parts = built.tier_parts(tier)
     facts["parts"][tier] = parts
     asked = [right for right in parts["rights"] if keys[right["key"]] is not None]
     if asked:

@@ -160,7 +160,7 @@ def _steps(built: Built, path: list[Facts]) -> list[Facts]:
             name, columns = link["to"]["dataset"], link["from"]["join_columns"]
             raw_table = None
             if len(columns) == 1:
-                raw_table = built.macros["referenced_table"](name, columns[0], {})
+                raw_table = built.referenced_table(name, columns[0], {})
             steps.append({"relation": name, "columns": columns, "raw_table": raw_table})
     return steps
 

@@ -53,8 +53,7 @@ def traced_rows(built: Built, base: str, row: Facts) -> list[Facts]:
     return [
         traced(built, table, value)
         for column, value in row.items()
-        if (table := built.macros["referenced_table"](base, column, row))
-        and value is not None
+        if (table := built.referenced_table(base, column, row)) and value is not None
     ]
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 PREFIX = "stg_"
 # Put before a model's SQL: its ref() returns the rows side by side.
-OWN_REF = "{%- set ref = secure_datasets._timeline_relation -%}\n"
+OWN_REF = "{%- set ref = adapter.access_timelines().ref(graph.nodes) -%}\n"
 VIEW = "access_timeline_"
 # The load time of a delivery.
 LOADED = "sf_date_created"

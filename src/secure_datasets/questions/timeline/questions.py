@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from secure_datasets.config.plan import trimmed
 from secure_datasets.config.steering import without_steering
+from secure_datasets.config.tiers import tier_parts
 from secure_datasets.questions.asked import FORMATS
+from secure_datasets.questions.facts.built import Macros
 from secure_datasets.questions.timeline import text
 from secure_datasets.questions.timeline.changes import moment_text
 from secure_datasets.questions.timeline.models import (
@@ -15,6 +18,7 @@ from secure_datasets.questions.timeline.models import (
     models_needed,
     view,
 )
+from secure_datasets.render.staging.deliveries import read_id
 
 if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter
@@ -30,7 +34,6 @@ class AccessTimelines:
 
     document = staticmethod(text.as_document)
     lines = staticmethod(text.as_lines)
-    view = staticmethod(view)
     headers = text.HEADERS
 
     def __init__(self, adapter: BaseAdapter) -> None:
@@ -64,10 +67,43 @@ class AccessTimelines:
         kind = "user" if asked["user"] else "object"
         return {"kind": kind, "asked": asked[kind], "limit": int(limit)}
 
-    def columns_named(self, table: Facts) -> list[str]:
-        """Return the columns that find deliveries of a raw table."""
-        called = [name for name in CALLED if name in table["columns"]]
-        return ["id", LOADED, *table["references"], *called]
+    def ref(self, nodes: Facts) -> Callable[..., str]:
+        """Return what replaces `ref` in the models of a timeline.
+
+        It names the rows of all moments side by side, and seeds as they are.
+        """
+        seeds = relations_of_seeds(nodes)
+        return lambda *names: seeds.get(names[-1]) or view(names[-1])
+
+    def parts(
+        self, macros: Macros, nodes: Facts, render: Callable[[str], str]
+    ) -> Facts:
+        """Return the inputs of a timeline in Spark: what `answer` takes.
+
+        macros  the product's macros; in dbt its namespace
+        nodes   dbt's nodes
+        render  dbt's function that renders a model's code
+        """
+        raw_tables, known_since, queries = macros["repository_tables"](), {}, {}
+        tiers = parts_of_tiers(macros["secure_datasets_config"](), raw_tables)
+        found = self.models(tiers, nodes)
+        for model in found["models"]:
+            if model["language"] == "sql":
+                model["code"] = render(model["code"])
+        for name in found["staged"]:
+            feed = macros["feed_over_time"](name)
+            if feed and feed.get("snapshots"):
+                known_since[name] = feed["snapshots"][0]["since"]
+            id_read = read_id("raw.id", macros["raw_readings"](name))
+            columns = columns_named(raw_tables[name])
+            queries[name] = {
+                "deliveries": macros["delivered_values"](name, columns, feed),
+                "raw": f"select raw.*, {id_read} as timeline_id"
+                f" from {macros['raw_relation'](name, feed=feed)} as raw",
+                "history": macros["stage_raw_table"](name, f"timeline_{name}", feed),
+            }
+        seeds = relations_of_seeds(nodes)
+        return found | {"seeds": seeds, "queries": queries, "known_since": known_since}
 
     def models(self, tiers: Facts, nodes: Facts) -> Facts:
         """Return the models that compute access, and the tiers that they cover.
@@ -138,6 +174,27 @@ class AccessTimelines:
                 " type and its id or name, 'Project 7', or its name alone."
             )
         return found
+
+
+def parts_of_tiers(config: Facts, raw_tables: Facts) -> dict[str, Facts]:
+    """Return the parts of each tier, with its access view and what it carries."""
+    return {
+        name: tier_parts(name, config, raw_tables)
+        | {"view": tier["access_view"], "carries": tier.get("carries") or []}
+        for name, tier in config["tiers"].items()
+    }
+
+
+def columns_named(table: Facts) -> list[str]:
+    """Return the columns that find deliveries of a raw table."""
+    called = [name for name in CALLED if name in table["columns"]]
+    return ["id", LOADED, *table["references"], *called]
+
+
+def relations_of_seeds(nodes: Facts) -> dict[str, str]:
+    """Return the relations of dbt's seeds, by name."""
+    seeds = (node for node in nodes.values() if node["resource_type"] == "seed")
+    return {seed["name"]: seed["relation_name"] for seed in seeds}
 
 
 def types_not_told(asked: list[Facts], tiers: Facts) -> list[str]:

@@ -31,6 +31,8 @@ from secure_datasets.questions.timeline.questions import (
     CALLED,
     EXPLAINED,
     AccessTimelines,
+    columns_named,
+    parts_of_tiers,
 )
 from secure_datasets.questions.timeline.selection import (
     GROUPS,
@@ -71,11 +73,7 @@ class QuickTimelines(AccessTimelines):
 
     def answer(self, question: Facts, parts: Facts, raw_tables: Facts) -> Facts:
         """Return the timeline: the rows of the question, and the changes in order."""
-        config, tiers = self.package.state.document["config"], {}
-        for name, tier in config["tiers"].items():
-            told = self.package["tier_parts"](name, config)
-            carries = tier.get("carries") or []
-            tiers[name] = {**told, "view": tier["access_view"], "carries": carries}
+        tiers = parts_of_tiers(self.package.state.document["config"], raw_tables)
         views = [tier["view"] for tier in tiers.values()]
         staged = staged_by(self.package.state, [*views, EXPLAINED])
         parts = {"tiers": tiers, "raw_tables": raw_tables, "staged": staged}
@@ -116,7 +114,7 @@ class Replica:
         self.objects = list(self.types.values())
         self.deliveries: dict[str, list[Facts]] = {}
         for name in self.tables:
-            columns = timelines.columns_named(parts["raw_tables"][name])
+            columns = columns_named(parts["raw_tables"][name])
             query = package["delivered_values"](name, columns)
             # Without the load time: few of many deliveries name different rows.
             named = ", ".join(column for column in columns if column != LOADED)

@@ -240,46 +240,28 @@ found as (
         and coalesce(settled.decided_on < decisions.decided_on, true)
     union all
     select
-        'redundant-grant' as rule,
+        case verdict
+            when 'redundant' then 'redundant-grant'
+            when 'has another way' then 'second-way'
+            when 'gives nothing' then 'grant-gives-nothing'
+        end as rule,
         concat(grant_table, ' ', grant_id) as subject,
-        user_id as user_id,
-        object_type as object_type,
-        object_id as object_id,
+        user_id,
+        object_type,
+        object_id,
         grant_table as raw_table,
         grant_id as raw_id,
-        concat(
-            coalesce(concat('the role ', role_name, ': '), ''), 'nobody loses anything without this row, as the same is given by ',
-            $stand_ins, '$for_now'
-        ) as detail
+        case
+            when verdict = 'gives nothing' then missing
+            else concat(
+                coalesce(concat('the role ', role_name, ': '), ''), 'nobody loses anything without this row, as the same is given by ',
+                $stand_ins,
+                case when verdict = 'has another way' then '; only access_type changes, which then names one kind of way' else '' end,
+                '$for_now'
+            )
+        end as detail
     from judged_grants
-    where verdict = 'redundant'
-    union all
-    select
-        'second-way' as rule,
-        concat(grant_table, ' ', grant_id) as subject,
-        user_id as user_id,
-        object_type as object_type,
-        object_id as object_id,
-        grant_table as raw_table,
-        grant_id as raw_id,
-        concat(
-            coalesce(concat('the role ', role_name, ': '), ''), 'nobody loses anything without this row, as the same is given by ',
-            $stand_ins, '; only access_type changes, which then names one kind of way$for_now'
-        ) as detail
-    from judged_grants
-    where verdict = 'has another way'
-    union all
-    select
-        'grant-gives-nothing' as rule,
-        concat(grant_table, ' ', grant_id) as subject,
-        user_id as user_id,
-        object_type as object_type,
-        object_id as object_id,
-        grant_table as raw_table,
-        grant_id as raw_id,
-        missing as detail
-    from judged_grants
-    where verdict = 'gives nothing'$run_out
+    where verdict in ('redundant', 'has another way', 'gives nothing')$run_out
 
 ),
 

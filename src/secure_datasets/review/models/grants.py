@@ -69,7 +69,7 @@ def _tiers(built: Built) -> list[Tier]:
     found = []
     for name, config in built.config["tiers"].items():
         if config.get("right"):
-            required = built.macros["tier_parts"](name, built.config)
+            required = built.tier_parts(name)
             found.append(Tier(config, required["links"], required["rights"]))
     return found
 

@@ -105,7 +105,7 @@ def shown_by_tiers(built: Built) -> str:
 def _views(built: Built) -> list[tuple[str, Facts]]:
     """Return the access views of the reviewed tiers, with what each tier requires."""
     return [
-        (tier["access_view"], built.macros["tier_parts"](name, built.config))
+        (tier["access_view"], built.tier_parts(name))
         for name, tier in reviewed_tiers(built).items()
     ]
 

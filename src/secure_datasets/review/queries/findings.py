@@ -223,10 +223,9 @@ def rejected_that_decide(built: Built) -> str:
 
     They give nothing.
     """
-    config, tables = built.config, built.tables
-    tiers = {n: built.macros["tier_parts"](n, config) for n in config["tiers"]}
-    state = {"tiers": tiers, "relations": [f"stg_{name}" for name in tables]}
-    names = AccessChanges().deciding_tables([state], tables)
+    tiers = {name: built.tier_parts(name) for name in built.config["tiers"]}
+    state = {"tiers": tiers, "relations": [f"stg_{name}" for name in built.tables]}
+    names = AccessChanges().deciding_tables([state], built.tables)
     return f"""select
     table_name,
     raw_id,
