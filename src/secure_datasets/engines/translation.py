@@ -92,7 +92,10 @@ SAME_CASE = r"'[\x00-\x7f]*'"
 
 # Temporary macros of each connection, by name and parameters.
 FUNCTIONS = {
-    "spark_text(a)": f"case when typeof(a) in ({PLAIN}) then try_cast(a as varchar)"
+    # A day beyond the years 1 to 9999 has a sign for Spark.
+    "spark_text(a)": f"case when typeof(a) in ({PLAIN}) then case when typeof(a) ="
+    " 'DATE' and year(try_cast(a as date)) not between 1 and 9999"
+    f" then {_fails('a day')} else try_cast(a as varchar) end"
     f" else {_fails('a cast to text')} end",
     "spark_try_bigint(a)": _whole("bigint", _unless_spaced("a text as a number")),
     "spark_try_int(a)": _whole("int", _unless_spaced("a text as a number")),
@@ -694,6 +697,11 @@ def _before(node: exp.SubstringIndex) -> exp.Expression:
     return _call("split_part", node.this.copy(), delimiter.copy(), count.copy())
 
 
+def _trim(node: exp.Trim) -> exp.Expression:
+    """Return a text without spaces at its ends: DuckDB alone takes away more."""
+    return _call("trim", node.this.copy(), exp.Literal.string(" "))
+
+
 def _sha(node: exp.SHA2) -> exp.Expression:
     if _literal_number(node.args["length"], "a length") != 256:
         raise NotExact("a digest of other than 256 bits")
@@ -978,6 +986,7 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.Neg: _negated,
     exp.Right: _ends,
     exp.SHA2: _sha,
+    exp.Trim: _trim,
     exp.Substring: _substring,
     exp.SubstringIndex: _before,
     exp.JSONFormat: _json,
