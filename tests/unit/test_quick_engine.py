@@ -225,6 +225,7 @@ def test_an_expression_is_what_spark_says(engine, expression, expected):
         "a = b",
         "a = '1'",
         "concat(date_add(d, -800000), 'x')",
+        "m div 2",
         # Spark gives up digits behind the point where a decimal has more than 38.
         "cast(1 as decimal(38, 10)) * 0.1 = m",
         "m * a * a * 0.00000001 > m",

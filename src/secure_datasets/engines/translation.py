@@ -154,6 +154,8 @@ FUNCTIONS = {
     "spark_ordered(a)": "case when regexp_matches(typeof(a), '[][(]')"
     " and not typeof(a) like 'DECIMAL%'"
     f" then {_fails('an order of values with nulls')} else a end",
+    "spark_div(a, b)": f"case when typeof(a) in ({WHOLE}, '\"NULL\"') then a // b"
+    f" else {_fails('a division')} end",
     "spark_at_least_0(a)": "case when a < 0 then 0 else a end",
     # Spark's parser takes single quotes and what follows an object, refuses a comma
     # before the end, and looks behind a null for the same field.
@@ -670,7 +672,9 @@ def _divided(node: exp.IntDiv | exp.Mod) -> exp.Expression:
     """Return an integer division or a remainder, by a number that is not 0."""
     if not _literal_number(node.expression, "a divisor"):
         raise NotExact("a division by 0")
-    return node
+    if isinstance(node, exp.Mod):
+        return node
+    return _call("spark_div", node.this.copy(), node.expression.copy())
 
 
 def _slice(node: exp.ArraySlice) -> exp.Expression:

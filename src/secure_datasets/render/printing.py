@@ -637,6 +637,7 @@ def _check_texts_of_moments(
     """Refuse a moment among texts where Spark compares texts, or keeps the text.
 
     Spark makes texts of the moments in a list, and `nullif` has its first one's type.
+    It compares each end of a `between` by itself.
     """
     from sqlglot import exp
 
@@ -649,6 +650,10 @@ def _check_texts_of_moments(
         for text in texts
     ):
         raise _refuse(dialect, "in of a timestamp and a text of another form")
+    kinds = {agreement.type_of(part, types) for part in given if part not in texts}
+    if isinstance(node, exp.Between) and texts:
+        if len(kinds - {"null"}) > 1 or (node.this in texts and len(texts) > 1):
+            raise _refuse(dialect, "between of a timestamp, a text and another value")
     if isinstance(node, exp.Nullif) and node.this in texts:
         raise _refuse(dialect, "nullif of a text and a timestamp")
 

@@ -399,6 +399,9 @@ def test_Z5_a_predicate_is_printed_in_every_dialect(dialect, request):
         ("since in ('2026-01-31')", "in of a timestamp and a text of another form"),
         ("since not in ('2026-01-31T10:00:00')", "in of a timestamp and a text of"),
         ("since in ('2026-01-31 10:00:00.50')", "in of a timestamp and a text of"),
+        # Where it compares one end of a `between` otherwise than the other
+        ("'2026-01-31' between '2026-01-31 00:00:00' and since", "between of a timest"),
+        ("day between '2026-01-31 12:00:00' and since", "between of a timestamp, a te"),
         (
             "nullif('2026-01-31', since) = '2026-01-31 00:00:00'",
             "nullif of a text and a timestamp",
