@@ -789,7 +789,7 @@ def _relation(schema: str, name: str) -> Name:
 
 
 def _is_rendered(node: ManifestSQLNode, beside: Container[str]) -> bool:
-    """Whether a code only calls the macro of its secure dataset, and what prints nothing.
+    """Whether a code only calls its dataset's macro, and what prints nothing.
 
     beside  the functions that print nothing
     """

@@ -648,15 +648,19 @@ def _check_texts_of_moments(
     texts = [part for part in given if agreement.type_of(part, types) == "string"]
     is_compared = isinstance(node, exp.Case) and any(p is node.this for p in given)
     makes_texts = isinstance(node, exp.In | exp.Coalesce | exp.Case | exp.If)
-    if makes_texts and not is_compared and any(
-        not AS_SPARK_WRITES.fullmatch((expressions.constant(text) or ("", ""))[1])
-        for text in texts
+    if (
+        makes_texts
+        and not is_compared
+        and any(
+            not AS_SPARK_WRITES.fullmatch((expressions.constant(text) or ("", ""))[1])
+            for text in texts
+        )
     ):
         raise _refuse(dialect, f"{node.key} of a timestamp and a text of another form")
     kinds = {agreement.type_of(part, types) for part in given if part not in texts}
-    if isinstance(node, exp.Between) and texts:
-        if len(kinds - {"null"}) > 1 or (node.this in texts and len(texts) > 1):
-            raise _refuse(dialect, "between of a timestamp, a text and another value")
+    differ = len(kinds - {"null"}) > 1 or (node.this in texts and len(texts) > 1)
+    if isinstance(node, exp.Between) and texts and differ:
+        raise _refuse(dialect, "between of a timestamp, a text and another value")
     if isinstance(node, exp.Nullif) and node.this in texts:
         raise _refuse(dialect, "nullif of a text and a timestamp")
 

@@ -248,8 +248,6 @@ def _beside(place: exp.Expression, above: exp.Expression) -> Iterator[exp.Expres
 
 def _branches(when: exp.Expression) -> list[exp.Expression]:
     """Return all values of the `case` or `if` of a branch."""
-    from sqlglot import exp
-
     if expressions.is_when(when):
         case = when.parent
         values = [branch.args["true"] for branch in case.args["ifs"]]

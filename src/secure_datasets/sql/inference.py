@@ -186,8 +186,8 @@ def _asked_to_be_boolean(tree: exp.Expression) -> Iterator[exp.Expression]:
         elif isinstance(node, exp.Not | exp.Where | exp.Having):
             yield node.this
         elif isinstance(node, exp.If):
-            if not expressions.is_when(node) or not node.parent.this:
-                yield node.this
+            compares = expressions.is_when(node) and node.parent.this
+            yield from [] if compares else [node.this]
 
 
 def check_boolean(tree: exp.Expression, is_condition: bool) -> None:
