@@ -110,7 +110,8 @@ def _hides(node: ast.AST, modules: dict[str, ModuleType]) -> bool:
     if isinstance(node, ast.Name):
         return node.id in HIDING or node.id.startswith("__")
     if isinstance(node, ast.MatchClass):
-        return bool(node.kwd_attrs)
+        # A class says by a text which attribute stands in a place.
+        return bool(node.kwd_attrs or node.patterns)
     if not isinstance(node, ast.Attribute):
         return False
     module = _module_of(node.value, modules)

@@ -31,6 +31,12 @@ HEAD = 'def model(dbt, session):\n    df = dbt.ref("people")\n    '
             "",
             'match session:\n        case object(table=t):\n            return t("a")',
         ),
+        (
+            "from dataclasses import dataclass\n"
+            "class Any(type):\n    def __instancecheck__(cls, other): return True\n"
+            "@dataclass\nclass Has(metaclass=Any):\n    table: object",
+            "match df.sparkSession:\n        case Has(t):\n            return t('a.b')",
+        ),
         ("", "return df.rdd.context.textFile('/a')"),
         ("", "session.catalog.setCurrentCatalog('b')\n    return df"),
         ("", "session.sql('use lake.a')\n    return df"),

@@ -99,6 +99,22 @@ def test_files_are_read_and_their_timestamps_are_moments(tmp_path):
     assert engine.ask(query) == [{"a": 1, "t": 1767225600000000}]
 
 
+def test_a_float_is_not_looked_at(tmp_path):
+    with duckdb.connect() as connection:
+        connection.execute(
+            "copy (select 1::bigint as a, 0.1::float as f, [0.5::float] as l)"
+            f" to '{tmp_path}/part-0.parquet' (format parquet)"
+        )
+    engine = DuckDB({"lake.files": Files([tmp_path / "*.parquet"])})
+    assert engine.ask("select a, size(array(a)) as n from lake.files") == [
+        {"a": 1, "n": 1}
+    ]
+    # Beside 0.1, a decimal, it is a double for Spark, and 0.1 for DuckDB.
+    for asked in ("f = 0.1", "f > 0.05", "array_contains(l, 0.5)"):
+        with pytest.raises(NotExact, match=r"a value of [fl], a FLOAT"):
+            engine.ask(f"select a from lake.files where {asked}")
+
+
 def test_no_file_is_an_empty_relation_where_columns_are_known(tmp_path):
     files = Files([tmp_path / "*.parquet"], {"a": "bigint"})
     assert DuckDB({"lake.files": files}).ask("select a from lake.files") == []
@@ -184,6 +200,10 @@ def test_no_file_is_an_empty_relation_where_columns_are_known(tmp_path):
         ("typeof(-2147483648) || typeof(- 9223372036854775808)", "intbigint"),
         ("typeof(-(2147483648))", "bigint"),
         ("exists (select 1 from lake.later as x where x.a = things.a + 1)", True),
+        # Spark takes away spaces, and no other white space.
+        ("m * m + 1 > 1.5 and m - 1 < a", True),
+        ("trim(' \u00a0x ')", "\u00a0x"),
+        ("trim(concat(b, ' \u3000')) = b", False),
     ],
 )  # fmt: skip
 def test_an_expression_is_what_spark_says(engine, expression, expected):
@@ -204,6 +224,17 @@ def test_an_expression_is_what_spark_says(engine, expression, expected):
         "avg(a)",
         "a = b",
         "a = '1'",
+        "concat(date_add(d, -800000), 'x')",
+        "m div 2",
+        # Spark gives up digits behind the point where a decimal has more than 38.
+        "cast(1 as decimal(38, 10)) * 0.1 = m",
+        "m * a * a * 0.00000001 > m",
+        "2 - cast(1 as decimal(38, 10))",
+        "-cast(1 as decimal(38, 10)) - m < 1",
+        # A null in them comes first for Spark, and last for DuckDB.
+        "greatest(array(b, null), array(b, 'y'))",
+        "least(struct(a, b), struct(a, 'y'))",
+        "cast(date_add(d, 3000000) as string)",
         "b in (1, 2)",
         "d = '2026-02-03'",
         "case b when 1 then 2 end",

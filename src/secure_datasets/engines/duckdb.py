@@ -301,13 +301,12 @@ class DuckDB:
         listed = ", ".join(f"'{path.replace(chr(39), chr(39) * 2)}'" for path in found)
         read = f"read_parquet([{listed}], hive_partitioning = false)"
         types = self._execute(f"describe select * from {read}").fetchall()
-        # Spark's timestamps are moments; old files have them in UTC, without a zone.
-        moments = [
-            f"try_cast({_quoted(column)} as timestamptz) as {_quoted(column)}"
+        replaced = [
+            f"{value} as {_quoted(column)}"
             for column, kind, *_ in types
-            if kind in ("TIMESTAMP", "TIMESTAMP_NS")
+            if (value := _replaced(column, kind))
         ]
-        columns = f"* replace ({', '.join(moments)})" if moments else "*"
+        columns = f"* replace ({', '.join(replaced)})" if replaced else "*"
         self._create(name, "view", f"select {columns} from {read}")
         if files.is_foreign:
             self._check_foreign(name, files, listed)
@@ -375,6 +374,18 @@ def _json(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _json(item) for name, item in value.items()}
     return value
+
+
+def _replaced(column: str, kind: str) -> str | None:
+    """Return what stands for a column of a file; None if it stays as it is."""
+    if kind in ("TIMESTAMP", "TIMESTAMP_NS"):
+        # Spark's timestamps are moments; old files have them in UTC, without a zone.
+        return f"try_cast({_quoted(column)} as timestamptz)"
+    if "FLOAT" in kind:
+        # Beside a decimal Spark takes it for a double, and DuckDB both for floats.
+        called = column.replace("'", "''")
+        return f"error('not exact: a value of {called}, a FLOAT')"
+    return None
 
 
 def _quoted(name: str) -> str:

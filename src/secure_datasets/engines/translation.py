@@ -92,7 +92,10 @@ SAME_CASE = r"'[\x00-\x7f]*'"
 
 # Temporary macros of each connection, by name and parameters.
 FUNCTIONS = {
-    "spark_text(a)": f"case when typeof(a) in ({PLAIN}) then try_cast(a as varchar)"
+    # A day beyond the years 1 to 9999 has a sign for Spark.
+    "spark_text(a)": f"case when typeof(a) in ({PLAIN}) then case when typeof(a) ="
+    " 'DATE' and year(try_cast(a as date)) not between 1 and 9999"
+    f" then {_fails('a day')} else try_cast(a as varchar) end"
     f" else {_fails('a cast to text')} end",
     "spark_try_bigint(a)": _whole("bigint", _unless_spaced("a text as a number")),
     "spark_try_int(a)": _whole("int", _unless_spaced("a text as a number")),
@@ -143,6 +146,16 @@ FUNCTIONS = {
     " when 'BOOLEAN' then 'boolean' when 'DATE' then 'date'"
     " when 'TIMESTAMP WITH TIME ZONE' then 'timestamp' when '\"NULL\"' then 'void'"
     f" else {_fails('the type')} end",
+    # DuckDB alone rewrites `a + 1 > 1` as `a > 0`, and misses the overflow, which wraps
+    # around in Spark. Spark gives up places of a decimal with more than 38 digits, and
+    # counts one more than DuckDB for each product.
+    "spark_computed(a)": "case when regexp_full_match(typeof(a), 'DECIMAL.3.,.*')"
+    f" then {_fails('a sum or product')} else coalesce(a, null) end",
+    "spark_ordered(a)": "case when regexp_matches(typeof(a), '[][(]')"
+    " and not typeof(a) like 'DECIMAL%'"
+    f" then {_fails('an order of values with nulls')} else a end",
+    "spark_div(a, b)": f"case when typeof(a) in ({WHOLE}, '\"NULL\"') then a // b"
+    f" else {_fails('a division')} end",
     "spark_at_least_0(a)": "case when a < 0 then 0 else a end",
     # Spark's parser takes single quotes and what follows an object, refuses a comma
     # before the end, and looks behind a null for the same field.
@@ -659,7 +672,9 @@ def _divided(node: exp.IntDiv | exp.Mod) -> exp.Expression:
     """Return an integer division or a remainder, by a number that is not 0."""
     if not _literal_number(node.expression, "a divisor"):
         raise NotExact("a division by 0")
-    return node
+    if isinstance(node, exp.Mod):
+        return node
+    return _call("spark_div", node.this.copy(), node.expression.copy())
 
 
 def _slice(node: exp.ArraySlice) -> exp.Expression:
@@ -692,6 +707,11 @@ def _before(node: exp.SubstringIndex) -> exp.Expression:
     if _literal_number(count, "a count of delimiters") != 1 or not delimiter.name:
         raise NotExact("a text before other than the first delimiter")
     return _call("split_part", node.this.copy(), delimiter.copy(), count.copy())
+
+
+def _trim(node: exp.Trim) -> exp.Expression:
+    """Return a text without spaces at its ends: DuckDB alone takes away more."""
+    return _call("trim", node.this.copy(), exp.Literal.string(" "))
 
 
 def _sha(node: exp.SHA2) -> exp.Expression:
@@ -888,17 +908,17 @@ def _compared(node: exp.Expression) -> exp.Expression:
 
 
 def _sum_or_product(node: exp.Add | exp.Sub | exp.Mul) -> exp.Expression:
-    """Return a sum or product that DuckDB computes without rewriting it.
-
-    Without this, DuckDB rewrites `a + 1 > 1` as `a > 0`, and misses the overflow, which
-    wraps around in Spark.
-    """
+    """Return a sum or product, checked as a whole."""
     place: exp.Expression = node
     while isinstance(place.parent, exp.Paren):
         place = place.parent
     if isinstance(place.parent, exp.Add | exp.Sub | exp.Mul):
         return node
-    return exp.Coalesce(this=node.copy(), expressions=[exp.Null()])
+    return _call("spark_computed", node.copy())
+
+
+def _ordered(node: exp.Greatest | exp.Least) -> exp.Expression:
+    return _call("spark_ordered", node.copy())
 
 
 def _negated(node: exp.Neg) -> exp.Expression:
@@ -909,7 +929,7 @@ def _negated(node: exp.Neg) -> exp.Expression:
     # DuckDB's own minus gives the least number a longer type.
     zero = exp.Literal.number(0)
     less = exp.Paren(this=exp.Sub(this=zero, expression=node.this.copy()))
-    return exp.Coalesce(this=less, expressions=[exp.Null()])
+    return _call("spark_computed", less)
 
 
 def _trunc(node: exp.DateTrunc) -> exp.Expression:
@@ -977,7 +997,10 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.Mul: _sum_or_product,
     exp.Neg: _negated,
     exp.Right: _ends,
+    exp.Greatest: _ordered,
+    exp.Least: _ordered,
     exp.SHA2: _sha,
+    exp.Trim: _trim,
     exp.Substring: _substring,
     exp.SubstringIndex: _before,
     exp.JSONFormat: _json,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -212,7 +212,7 @@ class Graph:
             name = node.name
             is_products = is_for_administrators(node)
             if name.removeprefix(SECURE) in datasets and name.startswith(SECURE):
-                is_ruled = _is_rendered(node)
+                is_ruled = self.is_rendered(node)
                 columns = self.secure_columns(name.removeprefix(SECURE))
                 per_user[key] = columns if is_ruled else None
             elif name in access_views and name not in own:
@@ -307,7 +307,7 @@ class Graph:
     def why_it_may_write(self, node: ManifestSQLNode) -> str | None:
         """Return why a node with its own rules may write further rows; none if not."""
         is_products = is_for_administrators(node)
-        if is_products or node.resource_type == "seed" or _is_rendered(node):
+        if is_products or node.resource_type == "seed" or self.is_rendered(node):
             return None
         if node.language == "python":
             name = what_python_writes_by(node.raw_code)
@@ -354,7 +354,7 @@ class Graph:
         materialized = node.config.materialized
         if node.resource_type != "seed" and materialized not in KNOWN_MATERIALIZATIONS:
             return f"its materialization {materialized} is not known here"
-        if name := sql_in_config(node, _is_rendered(node)):
+        if name := sql_in_config(node, self.is_rendered(node)):
             return SQL_IN_CONFIG.format(name)
         if name := self.chance(node):
             return f"its text is made by chance: {name}"
@@ -496,6 +496,12 @@ class Graph:
             is_named = {macro.name, _without_prefix(macro.name)} & names
             if is_named and macro.package_name not in TRUSTED:
                 yield macro
+
+    def is_rendered(self, node: ManifestSQLNode) -> bool:
+        """Whether the code of a secure dataset is only the call of its macro."""
+        # A macro of a project that is called so may print anything.
+        is_own = any(self.macros_of({"config"}))
+        return _is_rendered(node, () if is_own else ("config",))
 
     def commands_in_config(self, node: ManifestSQLNode) -> list[str]:
         """Return the names of the command in the configuration of a node."""
@@ -783,8 +789,11 @@ def _relation(schema: str, name: str) -> Name:
     return schema.removeprefix("spark_catalog."), name
 
 
-def _is_rendered(node: ManifestSQLNode) -> bool:
-    """Whether the code of a secure dataset is only the call of its macro."""
+def _is_rendered(node: ManifestSQLNode, beside: Container[str]) -> bool:
+    """Whether a code only calls its dataset's macro, and what prints nothing.
+
+    beside  the functions that print nothing
+    """
     try:
         tree = get_environment(None).parse(node.raw_code)
     except TemplateError:
@@ -795,11 +804,12 @@ def _is_rendered(node: ManifestSQLNode) -> bool:
             if isinstance(item, nodes.TemplateData) and not item.data.strip():
                 continue
             name = _called(item)
+            if name in beside:
+                continue
             if name is None:
                 return False
-            if name != "config":
-                arguments = [getattr(argument, "value", None) for argument in item.args]
-                rendered.append((name, arguments))
+            arguments = [getattr(argument, "value", None) for argument in item.args]
+            rendered.append((name, arguments))
     return rendered == [("secure_dataset", [node.name.removeprefix(SECURE)])]
 
 

@@ -20,8 +20,9 @@ from secure_datasets.sql.statements import (
 
 # Functions of Spark's own that read no relation, though their values change.
 OF_SPARK = CHANCE | CLOCK | SESSION
-# Attributes that may store rows, and the beginnings of more.
+# Names that may store rows, and the beginnings of more.
 WRITERS = {
+    *("DataFrameWriter", "DataFrameWriterV2", "MergeIntoWriter"),
     *("ExcelWriter", "createOrReplace", "dump", "execute", "forName"),
     *("forPath", "foreach", "foreachBatch", "foreachPartition", "insertInto"),
     *("mergeInto", "open_memmap", "tofile", "to_clipboard", "to_csv", "to_excel"),
@@ -86,6 +87,8 @@ def what_python_writes_by(code: str) -> str | None:
         id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
     }
     for node in ast.walk(tree):
+        if isinstance(node, ast.alias) and node.name in WRITERS:
+            return node.name
         if isinstance(node, ast.Attribute) and (
             node.attr in WRITERS
             or node.attr.startswith(BEGINNINGS_OF_WRITERS)

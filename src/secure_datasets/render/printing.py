@@ -636,7 +636,9 @@ def _check_texts_of_moments(
 ) -> None:
     """Refuse a moment among texts where Spark compares texts, or keeps the text.
 
-    Spark makes texts of the moments in a list, and `nullif` has its first one's type.
+    Spark makes texts of the moments in a list, or among the values of a `case` and the
+    like, and `nullif` has its first one's type.
+    It compares each end of a `between` by itself.
     """
     from sqlglot import exp
 
@@ -644,11 +646,21 @@ def _check_texts_of_moments(
     if "timestamp" not in [agreement.type_of(part, types) for part in given]:
         return
     texts = [part for part in given if agreement.type_of(part, types) == "string"]
-    if isinstance(node, exp.In) and any(
-        not AS_SPARK_WRITES.fullmatch((expressions.constant(text) or ("", ""))[1])
-        for text in texts
+    is_compared = isinstance(node, exp.Case) and any(p is node.this for p in given)
+    makes_texts = isinstance(node, exp.In | exp.Coalesce | exp.Case | exp.If)
+    if (
+        makes_texts
+        and not is_compared
+        and any(
+            not AS_SPARK_WRITES.fullmatch((expressions.constant(text) or ("", ""))[1])
+            for text in texts
+        )
     ):
-        raise _refuse(dialect, "in of a timestamp and a text of another form")
+        raise _refuse(dialect, f"{node.key} of a timestamp and a text of another form")
+    kinds = {agreement.type_of(part, types) for part in given if part not in texts}
+    differ = len(kinds - {"null"}) > 1 or (node.this in texts and len(texts) > 1)
+    if isinstance(node, exp.Between) and texts and differ:
+        raise _refuse(dialect, "between of a timestamp, a text and another value")
     if isinstance(node, exp.Nullif) and node.this in texts:
         raise _refuse(dialect, "nullif of a text and a timestamp")
 

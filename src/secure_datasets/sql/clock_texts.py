@@ -236,7 +236,7 @@ def _beside(place: exp.Expression, above: exp.Expression) -> Iterator[exp.Expres
         yield from above.iter_expressions()
     elif isinstance(above, exp.If) and place is not above.this:
         yield from _branches(above)
-    elif isinstance(above, exp.If) and isinstance(above.parent, exp.Case):
+    elif isinstance(above, exp.If) and expressions.is_when(above):
         # `case x when 'now'` compares with x.
         yield from filter(None, [above.parent.this])
     elif isinstance(above, exp.Case):
@@ -248,9 +248,7 @@ def _beside(place: exp.Expression, above: exp.Expression) -> Iterator[exp.Expres
 
 def _branches(when: exp.Expression) -> list[exp.Expression]:
     """Return all values of the `case` or `if` of a branch."""
-    from sqlglot import exp
-
-    if isinstance(when.parent, exp.Case):
+    if expressions.is_when(when):
         case = when.parent
         values = [branch.args["true"] for branch in case.args["ifs"]]
         return [*values, *filter(None, [case.args.get("default")])]

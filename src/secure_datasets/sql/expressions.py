@@ -943,7 +943,7 @@ def _filters(tree: exp.Expression, is_condition: bool) -> Iterator[exp.Expressio
         elif not isinstance(node, exp.If):
             yield node.this
         elif not is_condition and node.find_ancestor(exp.Query) is None:
-            compares = isinstance(node.parent, exp.Case) and node.parent.this
+            compares = is_when(node) and node.parent.this
             yield from [] if compares else [node.this]
 
 
@@ -1373,6 +1373,11 @@ def _values(tree: exp.Expression) -> list[exp.Expression]:
     is_choice = isinstance(tree, exp.Coalesce)
     given = [tree.this, *tree.expressions] if is_choice else branches(tree)
     return [value for each in given for value in _values(each)] or [tree]
+
+
+def is_when(node: exp.Expression) -> bool:
+    """Whether a node is a `when` of a `case`, which the parser writes as an if()."""
+    return node.arg_key == "ifs"
 
 
 def branches(node: exp.Expression) -> list[exp.Expression]:

@@ -187,9 +187,8 @@ def _asked_to_be_boolean(tree: exp.Expression) -> Iterator[exp.Expression]:
         elif isinstance(node, exp.Not | exp.Where | exp.Having):
             yield node.this
         elif isinstance(node, exp.If):
-            case = node.parent if isinstance(node.parent, exp.Case) else None
-            if case is None or not case.this:
-                yield node.this
+            compares = expressions.is_when(node) and node.parent.this
+            yield from [] if compares else [node.this]
 
 
 def check_boolean(tree: exp.Expression, is_condition: bool) -> None:
@@ -497,7 +496,7 @@ def check_kinds(tree: exp.Expression) -> None:
         elif isinstance(node, exp.Case):
             values = [each.args["true"] for each in node.args["ifs"]]
             _check_together([*values, node.args.get("default")], "case")
-        elif isinstance(node, exp.If) and not isinstance(node.parent, exp.Case):
+        elif isinstance(node, exp.If) and not expressions.is_when(node):
             _check_together([node.args["true"], node.args.get("false")], "if")
         elif isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
             _check_together([node.this, *node.expressions], node.sql_name().lower())

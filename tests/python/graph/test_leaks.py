@@ -23,7 +23,7 @@ from small_project import CONFIG_FILE, documented, small_project
 from secure_datasets.engines.duckdb import DuckDB, Rows
 from secure_datasets.leaks import spines
 from secure_datasets.leaks.audience import is_for_administrators
-from secure_datasets.leaks.graph import Graph, _is_rendered
+from secure_datasets.leaks.graph import Graph
 from secure_datasets.leaks.graph import _relation as graph_relation
 from secure_datasets.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
 from secure_datasets.leaks.python import over_relations, what_python_writes_by
@@ -1210,6 +1210,16 @@ def test_Z4_a_hook_of_a_run_looks_at_nothing_that_its_end_alone_knows(
         ("rows.toPandas().to_html('a')", "to_html"),
         ("numpy.savez_compressed('a', rows)", "savez_compressed"),
         ("rows.mergeInto('a', condition)", "mergeInto"),
+        (
+            "import pyspark.sql as p\np.DataFrameWriter(rows).csv('a')",
+            "DataFrameWriter",
+        ),
+        (
+            "from pyspark.sql import DataFrameWriter as W\nW(rows).csv('a')",
+            "DataFrameW",
+        ),
+        ("from pyspark.sql import DataFrameWriterV2 as W\nW(a, 'a').append()", "DataF"),
+        ("from pyspark.sql import MergeIntoWriter as M\nM(rows, 'a', b).merge()", "M"),
         ("session.sql('select 1 as a')", None),
         ("pyspark.sql.functions.to_date('a')", None),
         ("import math\nfrom pyspark.sql import functions, types, Window", None),
@@ -1370,7 +1380,14 @@ RENDERED = "{{ secure_datasets.secure_dataset('jobs') }}"
 def test_Z4_a_secure_dataset_is_what_the_macro_renders_and_nothing_else(
     text, is_rendered
 ):
-    assert _is_rendered(SimpleNamespace(name=JOBS, raw_code=text)) == is_rendered
+    graph = Graph.__new__(Graph)
+    graph.manifest = SimpleNamespace(macros={})
+    node = SimpleNamespace(name=JOBS, raw_code=text)
+    assert graph.is_rendered(node) == is_rendered
+    # A macro of the project that is called `config` may print anything.
+    own = SimpleNamespace(name="config", package_name="acme", macro_sql="")
+    graph.manifest.macros["macro.acme.config"] = own
+    assert graph.is_rendered(node) == (is_rendered and "config" not in text)
 
 
 @pytest.mark.parametrize(

@@ -399,6 +399,15 @@ def test_Z5_a_predicate_is_printed_in_every_dialect(dialect, request):
         ("since in ('2026-01-31')", "in of a timestamp and a text of another form"),
         ("since not in ('2026-01-31T10:00:00')", "in of a timestamp and a text of"),
         ("since in ('2026-01-31 10:00:00.50')", "in of a timestamp and a text of"),
+        ("coalesce(since, '2026-01-31') in (since)", "coalesce of a timestamp and a"),
+        ("if(amount = 1, since, '2026-01-31') in (since)", "if of a timestamp and a"),
+        (
+            "case when amount = 1 then '2026-01-31' else since end not in (since)",
+            "case of a timestamp and a text of another form",
+        ),
+        # Where it compares one end of a `between` otherwise than the other
+        ("'2026-01-31' between '2026-01-31 00:00:00' and since", "between of a timest"),
+        ("day between '2026-01-31 12:00:00' and since", "between of a timestamp, a te"),
         (
             "nullif('2026-01-31', since) = '2026-01-31 00:00:00'",
             "nullif of a text and a timestamp",
