@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import isinf
 from typing import TYPE_CHECKING
 
-from secure_datasets.sql import expressions
+from secure_datasets.sql import days, expressions
 from secure_datasets.sql.expressions import (
     DECIMAL_TYPE,
     INTEGERS,
@@ -296,10 +296,10 @@ def check(
             raise refuse("case of null")
         if expressions.is_signed(node):
             continue
-        if isinstance(node, exp.Add | exp.Sub) and type_of(node, types) == "date":
-            days = (expressions.constant(node.left), expressions.constant(node.right))
-            if days == (None, None):
-                raise refuse(f"{node.key} of days that are no constant, which overflow")
+        is_moved = isinstance(node, exp.Add | exp.Sub)
+        is_moved = is_moved and type_of(node, types) == "date"
+        if is_moved and not any(map(days.is_small, (node.left, node.right))):
+            raise refuse(f"{node.key} of days that are no constant, which overflow")
         is_work = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg | exp.Abs)
         if is_work and type_of(node, types) != "date" and whole(node, types) is None:
             raise refuse(

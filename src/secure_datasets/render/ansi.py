@@ -8,7 +8,7 @@ is an error, and the error tells the value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from secure_datasets.render import agreement
@@ -47,6 +47,19 @@ OF_INTS |= dict.fromkeys(
     functions.names("try_make_timestamp try_make_timestamp_ltz try_make_timestamp_ntz"),
     range(7),
 )
+# Functions whose arguments, or the elements of those, get one type: slices of them.
+WHOLE, PAIRS = (slice(None),), (slice(0, None, 2), slice(1, None, 2))
+OF_ONE_TYPE = dict.fromkeys(
+    functions.names(
+        """
+        array array_append array_contains array_except array_intersect array_position
+        array_prepend array_remove array_union arrays_overlap coalesce equal_null
+        greatest ifnull least map_contains_key nullif nvl
+        """
+    ),
+    WHOLE,
+)
+OF_ONE_TYPE |= {"map": PAIRS, "nvl2": (slice(1, None),)}
 TRIED = {
     "abs": "try_multiply(x, sign(x))",
     "add": "try_add(x, y)",
@@ -77,8 +90,15 @@ class Mode:
         from sqlglot import exp
 
         self.check_calls(text)
+        for body, own in arguments.bodies(text, self.names[0], dict(self.types)):
+            known = {key: kind for key, kind in own.items() if kind}
+            if len(known) < len(own):
+                raise self.refuse("'->' for values of an unknown type")
+            within = replace(self, types={**self.types, **known})
+            within.check(expressions.read(body).tree, body)
         apart = (exp.Connector, exp.Like, exp.ILike, exp.RegexpLike, exp.DPipe, exp.Dot)
-        for node in tree.walk():
+        # The names of a lambda have types of their own.
+        for node in tree.walk(prune=lambda node: isinstance(node, exp.Lambda)):
             self.check_operation(node)
             if not isinstance(node, (*apart, exp.Is)):
                 for parts in agreement.side_by_side(node, self.types):
@@ -86,13 +106,35 @@ class Mode:
 
     def check_calls(self, text: str) -> None:
         """Raise a problem for a call of a function that depends on the mode."""
-        for called, place, number, argument in _calls(text):
+        for called, given in _calls(text):
             if called in DIFFERENT:
                 raise self.refuse(called)
-            if self.is_cast(called, place, number, argument):
-                raise self.refuse(f"{called} of a text, or of an unknown type")
-            if place in OF_INTS.get(called, ()):
-                self.check_int(called, expressions.read(argument).tree)
+            for of_group in OF_ONE_TYPE.get(called, ()):
+                self.check_one_type(called, given[of_group])
+            if called == "concat" and any(map(self.is_list, given)):
+                self.check_one_type(called, given)
+            for place, argument in enumerate(given):
+                if self.is_cast(called, place, len(given), argument):
+                    raise self.refuse(f"{called} of a text, or of an unknown type")
+                if place in OF_INTS.get(called, ()):
+                    self.check_int(called, expressions.read(argument).tree)
+
+    def is_list(self, text: str) -> bool:
+        """Whether an argument is known to be a list."""
+        return "array" in {
+            arguments.family_of_text(text, name, self.types) for name in self.names
+        }
+
+    def check_one_type(self, called: str, given: list[str]) -> None:
+        """Raise a problem for arguments that get one type, or whose elements do."""
+        found: set[str | None] = set()
+        for text in given:
+            kinds = {arguments.element_of_text(text, n, self.types) for n in self.names}
+            found |= kinds - {None} or kinds
+        found -= {"null"}
+        if len(found) > 1 and found != {"string", None}:
+            told = " and ".join(sorted(kind or "an unknown type" for kind in found))
+            raise self.refuse(f"{called} of {told}")
 
     def check_operation(self, node: exp.Expression) -> None:
         """Raise a problem for an operation that depends on the mode."""
@@ -132,6 +174,10 @@ class Mode:
         kinds = (exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT)
         return any(tree.unnest().is_type(*kinds) for tree in self.annotated(part))
 
+    def is_float(self, part: exp.Expression) -> bool:
+        """Whether a number has the type float, beside which ANSI mode takes doubles."""
+        return any(tree.unnest().is_type("float") for tree in self.annotated(part))
+
     def check_int(self, called: str, part: exp.Expression) -> None:
         """Raise a problem for an argument that may be a number beyond an int."""
         held = agreement.whole(part, self.types)
@@ -167,7 +213,9 @@ class Mode:
             return
         parts = [part for part in (node.this, node.args.get("expression")) if part]
         families = set(map(self.family, parts))
+        floats = [*map(self.is_float, parts)]
         is_double = families == {"number"} and any(map(self.is_double, parts))
+        is_double = is_double and any(floats) == all(floats)
         is_moved = families & {*inference.MOMENTS, "interval"}
         is_within = agreement.whole(node, self.types) is not None
         if not (is_double or is_moved or is_within):
@@ -209,6 +257,10 @@ class Mode:
                 self.check_side_by_side(list(one))
             return
         families = {self.family(part) for part in parts} - {"null"}
+        if families >= {"boolean", "number"}:
+            raise self.refuse("a flag beside a number")
+        if families == {"number"} and 0 < sum(map(self.is_float, parts)) < len(parts):
+            raise self.refuse("a float beside another number: write cast(x as double)")
         others = families - {"string", None}
         # The product's own relations are joined by keys of one type.
         is_plain = any(part.unnest().is_number for part in parts)
@@ -230,15 +282,11 @@ def _is_read(constant: tuple[str, str], wanted: str) -> bool:
     return expressions.casts(*constant, wanted) and not is_zone
 
 
-def _calls(text: str) -> Iterator[tuple[str, int, int, str]]:
-    """Yield the arguments of the functions that a text calls.
-
-    Each is the function's name, the argument's place, their number, and its text.
-    """
+def _calls(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the functions that a text calls, each with the texts of its arguments."""
     pieces = [piece for piece in pieces_of(text) if piece.kind != "space"]
     for place, piece in enumerate(pieces[:-1]):
         if piece.kind in ("word", "name") and pieces[place + 1].raw == "(":
             given, _ = arguments.between_brackets(pieces, place + 1)
-            for number, each in enumerate(given):
-                written = " ".join(part.raw for part in each)
-                yield piece.raw.strip("`").lower(), number, len(given), written
+            written = [" ".join(part.raw for part in each) for each in given]
+            yield piece.raw.strip("`").lower(), written

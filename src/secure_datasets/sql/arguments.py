@@ -237,10 +237,8 @@ def _check_call(
             _check(argument, name, types)
             made.append(_tree(_text(argument), name, types))
             continue
-        names = [each.lower() for each in re.findall(r"\w+", found[1] or found[2])]
-        kinds = _given(called, number, made)
-        own = {key: kind for key, kind in types.items() if key not in names}
-        own |= {key: kind for key, kind in zip(names, kinds, strict=False) if kind}
+        own = types | _types_within(found, called, number, made)
+        own = {key: kind for key, kind in own.items() if kind}
         _check(pieces_of(found[3]), name, own)
         body = _tree(found[3], name, own)
         made.append(None)
@@ -260,6 +258,43 @@ def _check_call(
         if called in STEPS and number == STEP:
             _check_step(called, made[START], body)
     _check_arguments(called, arguments, made)
+
+
+def _types_within(
+    arrow: re.Match[str], called: str, number: int, made: list[exp.Expression | None]
+) -> dict[str, str | None]:
+    """Return the types of a lambda's names; None where one is not known."""
+    names = [each.lower() for each in re.findall(r"\w+", arrow[1] or arrow[2])]
+    kinds = _given(called, number, made)
+    return dict.fromkeys(names) | dict(zip(names, kinds, strict=False))
+
+
+def bodies(
+    text: str, name: str | None, types: Types
+) -> Iterator[tuple[str, dict[str, str | None]]]:
+    """Yield the outermost lambdas: the text of each, and the types of its names."""
+    yield from _bodies(pieces_of(text), name, types)
+
+
+def _bodies(
+    pieces: Argument, name: str | None, types: Types
+) -> Iterator[tuple[str, dict[str, str | None]]]:
+    end = 0
+    for place, piece in enumerate(pieces):
+        if place < end or piece.raw != "(":
+            continue
+        arguments, end = between_brackets(pieces, place)
+        before = [each.raw for each in pieces[:place] if each.kind != "space"][-1:]
+        made: list[exp.Expression | None] = []
+        for number, argument in enumerate(arguments):
+            arrow = ARROW.fullmatch(_text(argument))
+            if arrow is None:
+                yield from _bodies(argument, name, types)
+                made.append(_tree(_text(argument), name, types))
+                continue
+            called = "".join(before).strip("`").lower()
+            yield arrow[3], _types_within(arrow, called, number, made)
+            made.append(None)
 
 
 def _check_arguments(
@@ -422,6 +457,26 @@ def family_of_text(text: str, name: str | None, types: Mapping[str, str]) -> str
     """Return the family of an argument's type; none if it is unknown."""
     tree = _tree(text, name, dict(types))
     return inference.family(tree) if tree is not None else None
+
+
+def element_of_text(
+    text: str, name: str | None, types: Mapping[str, str]
+) -> str | None:
+    """Return the kind of an argument, or of the elements of a list or a map's keys.
+
+    None if it is unknown. Days and moments are one kind, and so are numbers but floats.
+    """
+    tree = _tree(text, name, dict(types))
+    found = inference.family(tree) if tree is not None else None
+    if found in ("array", "map"):
+        inner = _parts(tree)
+        found = inner[0] and inference.written_family(inner[0]) if inner else None
+        is_float = bool(inner) and str(inner[0]).upper() == "FLOAT"
+    else:
+        is_float = tree is not None and tree.unnest().is_type("float")
+    if is_float:
+        return "float"
+    return "moment" if found in inference.MOMENTS else found
 
 
 def _given(

@@ -170,7 +170,7 @@ def _is_made(node: exp.Expression) -> bool:
         added = node.expression
         kinds = {family(node.this), family(added)}
         is_day = isinstance(node, exp.TsOrDsAdd) or "date" in kinds
-        if is_day and "number" in kinds and not _is_small(added):
+        if is_day and "number" in kinds and not is_small(added):
             return True
         inner = [node.this, added]
     elif isinstance(node, exp.DateFromUnixDate):
@@ -186,7 +186,7 @@ def _is_made(node: exp.Expression) -> bool:
     return any(map(_is_made, inner))
 
 
-def _is_small(added: exp.Expression) -> bool:
+def is_small(added: exp.Expression) -> bool:
     """Whether so many days are a constant that leads to no far day."""
     from sqlglot import exp
 
