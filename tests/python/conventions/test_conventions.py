@@ -565,6 +565,23 @@ def test_a_macro_file_holds_one_public_macro_of_its_name():
         assert len(public) <= 1, path
 
 
+def test_the_macros_that_others_call_are_there_and_described(manifest):
+    page = (ROOT / "docs/building-on-it-reference.md").read_text()
+    _, table = page.split("These keep their names and arguments", 1)
+    listed = [
+        name
+        for line in table.split("\n\n")[1].splitlines()[2:]
+        for name in re.findall(r"`(\w+)`", line.split("|")[1])
+    ]
+    described = {
+        macro["name"]
+        for macro in manifest["macros"].values()
+        if macro["package_name"] in PACKAGES and macro["docs"]["show"]
+    }
+    assert len(listed) > 20
+    assert set(listed) <= described
+
+
 def named_without_its_package(text: str, macros: set[str]) -> list[str]:
     """Return the macros that Jinja names as if they were of whoever calls."""
     template = get_environment(None).parse(text)
