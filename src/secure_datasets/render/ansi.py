@@ -96,13 +96,19 @@ class Mode:
                 raise self.refuse("'->' for values of an unknown type")
             within = replace(self, types={**self.types, **known})
             within.check(expressions.read(body).tree, body)
-        apart = (exp.Connector, exp.Like, exp.ILike, exp.RegexpLike, exp.DPipe, exp.Dot)
+        apart = (exp.Connector, exp.Like, exp.ILike, exp.RegexpLike, exp.Dot)
+        results = (exp.Case, exp.If, exp.Coalesce, exp.SetOperation)
         # The names of a lambda have types of their own.
         for node in tree.walk(prune=lambda node: isinstance(node, exp.Lambda)):
             self.check_operation(node)
-            if not isinstance(node, (*apart, exp.Is)):
+            if isinstance(node, exp.DPipe):
+                self.check_lists([node.left, node.right])
+            elif not isinstance(node, (*apart, exp.Is)):
+                is_result = isinstance(node, results)
                 for parts in agreement.side_by_side(node, self.types):
-                    self.check_side_by_side([part for part in parts if part])
+                    given = [part for part in parts if part]
+                    self.check_lists(given)
+                    self.check_side_by_side(given, is_result)
 
     def check_calls(self, text: str) -> None:
         """Raise a problem for a call of a function that depends on the mode."""
@@ -148,6 +154,8 @@ class Mode:
             raise self.refuse("sum, which can overflow")
         elif isinstance(node, exp.Cast) and not node.args.get("safe"):
             self.check_cast(node)
+        elif isinstance(node, exp.In) and isinstance(node.this.unnest(), exp.Null):
+            raise self.refuse("null in a list")
         elif isinstance(node, exp.Bracket) and self.family(node.this) != "map":
             raise self.refuse("a place in an array: write get(x, n)")
         elif isinstance(node, exp.Substring | exp.Overlay):
@@ -247,8 +255,21 @@ class Mode:
         if not is_sure:
             raise self.refuse(f"cast({wanted}): write try_cast")
 
-    def check_side_by_side(self, parts: list[exp.Expression]) -> None:
-        """Raise a problem for a text beside a value of the type that it is cast to."""
+    def check_lists(self, parts: list[exp.Expression]) -> None:
+        """Raise a problem for lists or maps whose elements need a cast."""
+        if any(self.family(part) in ("array", "map") for part in parts):
+            given = [
+                each for part in parts for each in agreement.members(part) or [part]
+            ]
+            self.check_one_type("list", [each.sql("spark") for each in given])
+
+    def check_side_by_side(
+        self, parts: list[exp.Expression], is_result: bool = False
+    ) -> None:
+        """Raise a problem for a text beside a value of the type that it is cast to.
+
+        is_result  whether one of the parts is the value, whose type would be different
+        """
         from sqlglot import exp
 
         if any(isinstance(part, exp.Tuple) for part in parts):
@@ -270,6 +291,7 @@ class Mode:
             said = expressions.constant(part)
             wanted = {{"number": "bigint"}.get(str(o), str(o)) for o in others}
             is_read = said and all(_is_read(said, each) for each in wanted)
+            is_read = is_read and not is_result
             if self.family(part) == "string" and not is_read:
                 raise self.refuse(
                     f"text beside {' and '.join(sorted(map(str, others)))}"
@@ -284,9 +306,11 @@ def _is_read(constant: tuple[str, str], wanted: str) -> bool:
 
 def _calls(text: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the functions that a text calls, each with the texts of its arguments."""
-    pieces = [piece for piece in pieces_of(text) if piece.kind != "space"]
-    for place, piece in enumerate(pieces[:-1]):
-        if piece.kind in ("word", "name") and pieces[place + 1].raw == "(":
-            given, _ = arguments.between_brackets(pieces, place + 1)
-            written = [" ".join(part.raw for part in each) for each in given]
+    pieces = pieces_of(text)
+    for place, piece in enumerate(pieces):
+        opens = arguments.next_piece(pieces, place + 1)
+        is_call = piece.kind in ("word", "name") and opens is not None
+        if is_call and opens is not None and pieces[opens].raw == "(":
+            given, _ = arguments.between_brackets(pieces, opens)
+            written = ["".join(part.raw for part in each).strip() for each in given]
             yield piece.raw.strip("`").lower(), written

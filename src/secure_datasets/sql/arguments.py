@@ -160,7 +160,7 @@ def _check(pieces: Argument, name: str | None, types: Types) -> None:
     place = 0
     while place < len(pieces):
         piece = pieces[place]
-        opens = _next(pieces, place + 1)
+        opens = next_piece(pieces, place + 1)
         is_call = piece.kind in ("word", "name") and opens is not None
         if is_call and opens is not None and pieces[opens].raw == "(":
             arguments, end = between_brackets(pieces, opens)
@@ -190,7 +190,7 @@ def _is_quantifier(pieces: Argument, place: int) -> bool:
     )
 
 
-def _next(pieces: Argument, place: int) -> int | None:
+def next_piece(pieces: Argument, place: int) -> int | None:
     """Return the position of the next piece that is no space."""
     numbers = range(place, len(pieces))
     return next((n for n in numbers if pieces[n].kind != "space"), None)
@@ -214,7 +214,7 @@ def between_brackets(pieces: Argument, start: int) -> tuple[list[Argument], int]
 
 
 def _is_query(argument: Argument) -> bool:
-    first = _next(argument, 0)
+    first = next_piece(argument, 0)
     return first is not None and argument[first].raw.lower() in ("select", "with")
 
 
