@@ -125,26 +125,40 @@ def behind(
         for key, node in nodes.items()
         if node["resource_type"] == "model"
         and node["config"]["materialized"] != "ephemeral"
-        and key not in latest
     }
+    inlined = {key for key in views if nodes[key]["config"].get("inline_views")}
+    by_name = {key: models[key] & (views | latest) for key in views}
+    by_name |= {key: models[key] & seeds for key in inlined}
+    by_name |= {key: models[key] for key in views & latest}
+    # Every view above a seed in its latest state shows it, and what is stored does not.
+    stored_above, of_one_state = (
+        _with_views_by_name(some, by_name) for some in (moved, moved - seeds)
+    )
     found: set[str] = set()
     # The graph has no order: repeat until a round adds nothing.
     while True:
-        more = set()
-        for key, parents in models.items():
-            if key in built:
-                counts = set()
-            elif key in views and nodes[key]["config"].get("inline_views"):
-                counts = moved - seeds
-            elif key in views:
-                counts = moved - views - latest
+        more, shown = set(), _with_views_by_name(found, by_name)
+        for key in models.keys() - built - latest - found:
+            if key in inlined:
+                counts = of_one_state
             else:
-                counts = moved
-            if key not in found and parents & (counts | found):
+                counts = moved - views - latest if key in views else stored_above
+            if models[key] & (counts | shown):
                 more.add(key)
         if not more:
             return found
         found |= more
+
+
+def _with_views_by_name(moved: set[str], by_name: dict[str, set[str]]) -> set[str]:
+    """Add to nodes that show a new state the views that show it without being run.
+
+    by_name  the parents that each view reads as they are
+    """
+    found = set(moved)
+    while more := {key for key in by_name.keys() - found if by_name[key] & found}:
+        found |= more
+    return found
 
 
 def parents_that_are_built(graph: dict[str, Any], node: dict[str, Any]) -> set[str]:

@@ -712,6 +712,40 @@ def test_views_are_told_as_behind_where_they_do_not_read_what_is_latest(built, t
     assert sorted(behind & views - {*built}) == told
 
 
+@pytest.mark.parametrize(
+    ("built", "told"),
+    [
+        (["stored", "below"], ["of_one_state", "over_kept"]),
+        # It reads the view below by name, and its own text has not changed.
+        (["stored", "below", "plain"], ["of_one_state", "over_kept"]),
+        (["stored"], ["below", "of_one_state", "over_kept", "plain"]),
+        (["stored", "below", "kept"], ["of_one_state", "over_kept"]),
+        (["stored", "below", "of_one_state"], ["over_kept"]),
+        # All views read this seed as it is latest, at any depth.
+        (["latest_seed"], ["over_kept"]),
+    ],
+    ids=str,
+)
+def test_a_view_is_told_as_behind_what_views_between_show_without_a_run(built, told):
+    nodes = [
+        node_of("seed", "latest_seed", reads_latest=True),
+        node_of("model", "stored", materialized="published_view"),
+        node_of("model", "below", "stored", "latest_seed", materialized="view"),
+        node_of("model", "plain", "below", materialized="view"),
+        node_of("model", "latest", "plain", materialized="view", reads_latest=True),
+        node_of("model", "kept", "latest", materialized="published_view"),
+        node_of("model", "over_kept", "kept", materialized="view"),
+        node_of(
+            *("model", "of_one_state", "plain"), materialized="view", inline_views=True
+        ),
+    ]
+    graph = {"nodes": {node["name"]: node for node in nodes}}
+    views = {n["name"] for n in nodes if n["config"]["materialized"] == "view"}
+    moved = {*built} - {"plain"}
+    behind = left_behind.behind(graph, {*built}, moved)
+    assert sorted(behind & views - {*built}) == told
+
+
 V2 = "__v20260102000000_0123abcd"
 
 
