@@ -174,21 +174,22 @@ def alone(row: tuple, staging: Staging) -> str:
 
 
 def called(by: str | None, staging: Staging) -> set[int]:
-    """Return who is called so: by id, else by login, else by e-mail, the live first."""
+    """Return who is called so: by id, else who is live, by login, else by e-mail."""
     users, live = staging.winners["users"], set(staging.live("users"))
-    for names in (
-        {key: str(key) for key in users},
-        {key: row["login_name"] for key, row in users.items()},
-        {key: row["email"] for key, row in users.items()},
-    ):
-        found = {
+    bearers = [
+        {
             key
             for key, name in names.items()
-            if by and name and name.lower() == by.lower()
+            if name and name.lower() == (by or "").lower()
         }
-        if found:
-            return found & live or found
-    return set()
+        for names in (
+            {key: row["login_name"] for key, row in users.items()},
+            {key: row["email"] for key, row in users.items()},
+        )
+    ]
+    by_id = {key for key in users if str(key) == by}
+    found = [by_id & live, by_id, *(each & live for each in bearers), *bearers]
+    return next(filter(None, found), set())
 
 
 def word(decision: str | None) -> str:
@@ -352,7 +353,10 @@ IMPOSTORS = {
     "another's e-mail address": {"email": "bo@example.com"},
     "another's login": {"login_name": "bo"},
     "another's login, and is not live": {"login_name": "bo", "is_active": "false"},
-}
+    "a login that is another's e-mail address, and is not live": {
+        "login_name": "bo@example.com", "is_active": "false",
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("values", IMPOSTORS.values(), ids=IMPOSTORS)
@@ -365,11 +369,27 @@ def test_V5_no_row_of_another_person_takes_a_decision_away_who_has(
     world["users"].append(raw("users", id=6, **{"login_name": "fy"} | values))
     reviewed = Reviewed(world, review_decisions=[row])
     (found,) = reviewed.rows("from judged_decisions")
-    login_before_address = by.lower() == "bo@example.com" == values.get("login_name")
+    login_before_address = (
+        by.lower() == "bo@example.com" == values.get("login_name")
+        and "is_active" not in values
+    )
     assert found["verdict"] == "counts", found["problem"]
     assert found["decided_by_user_id"] == (6 if login_before_address else 2)
     (status,) = reviewed.rows("select * from review_status where user_id = 1")
     assert status["status"] == ("certified" if decision == "keep" else "to be removed")
+
+
+@pytest.mark.parametrize("values", IMPOSTORS.values(), ids=IMPOSTORS)
+@pytest.mark.parametrize("by", ["2", "bo", "Bo@example.com"])
+@pytest.mark.parametrize("impostor", [0, 6])
+def test_V5_a_name_that_several_have_is_of_who_may_decide(values, by, impostor, now):
+    world, row = small(), decided(now, decided_by=by)
+    world["users"].append(raw("users", id=impostor, **{"login_name": "fy"} | values))
+    for deciders in ("in charge", ["2"]):
+        settings = {"review_deciders": deciders}
+        reviewed = Reviewed(world, settings=settings, review_decisions=[row])
+        (found,) = reviewed.rows("from judged_decisions")
+        assert (found["verdict"], found["decided_by_user_id"]) == ("counts", 2)
 
 
 def test_V5_who_is_live_goes_before_who_is_not_and_the_id_before_all(now):

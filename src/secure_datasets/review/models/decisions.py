@@ -35,12 +35,12 @@ IN_CHARGE = Deciders(
     """
     left join charges
         on
-            called.user_id = charges.user_id
+            bearers.user_id = charges.user_id
             and decisions.object_type = charges.object_type
             and decisions.object_id = charges.object_id
     left join admins
-        on called.user_id = admins.user_id""",
-    "charges.user_id is not null or coalesce(admins.is_global_admin, false)",
+        on bearers.user_id = admins.user_id""",
+    "(charges.user_id is not null or coalesce(admins.is_global_admin, false))",
     ", who is neither in charge of it nor a global administrator",
 )
 
@@ -65,6 +65,7 @@ def judged_decisions(built: Built, given: Facts) -> str:
         person=parts.PERSON,
         login=ascii_lower("login_name"),
         email=ascii_lower("email"),
+        columns=", ".join(f"decisions.{each}" for each in (*COLUMNS, "as_delivered")),
         deciders=deciders.ctes,
         may_decide=deciders.condition,
         decided_by=ascii_lower("decisions.decided_by"),
@@ -93,7 +94,7 @@ named_deciders as (
         ),
         """
     left join named_deciders
-        on called.user_id = named_deciders.user_id""",
-        "named_deciders.user_id is not null",
+        on bearers.user_id = named_deciders.user_id""",
+        "(named_deciders.user_id is not null)",
         ANYBODY.others,
     )

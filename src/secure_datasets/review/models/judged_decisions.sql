@@ -63,13 +63,16 @@ names as (
 
 ),
 
-ranked as (
+bearers as (
 
-    -- An id goes before a login, and a login before an e-mail address. Within each kind, live users go first.
     select
         names.name,
         names.user_id,
-        rank() over (partition by names.name order by names.kind, case when users.is_live then 0 else 1 end) as place
+        names.kind,
+        names.kind = 1 as is_id,
+        users.is_live,
+        -- An id goes before all. Live users go before the others, then a login before an e-mail address.
+        rank() over (partition by names.name order by names.kind = 1 desc, users.is_live desc, names.kind) as place
     from names
     inner join users
         on names.user_id = users.user_id
@@ -84,25 +87,40 @@ called as (
         name,
         min(user_id) as user_id,
         collect_set(user_id) as user_ids
-    from ranked
+    from bearers
     where place = 1
     group by name
 
 )$deciders,
 
+deciding as (
+
+    -- One of several users with the name who may decide goes first: no row of another person takes a decision away.
+    select
+        decisions.*,
+        bearers.user_id as decided_by_user_id,
+        bearers.is_live as decider_is_live,
+        $may_decide as may_decide,
+        row_number() over (
+            partition by $columns
+            order by bearers.is_id desc, bearers.is_live desc, $may_decide desc, bearers.kind, bearers.user_id
+        ) as place
+    from decisions
+    left join bearers
+        on $decided_by = bearers.name$joins
+
+),
+
 known as (
 
     select
         decisions.*,
-        called.user_id as decided_by_user_id,
         -- If the name belongs to several users, the user may be one of them.
         coalesce(array_contains(called.user_ids, decisions.user_id), false) as is_own,
-        $may_decide as may_decide,
-        coalesce(deciding_users.is_live, false) as decider_is_live,
         deciding_users.person as decider,
         objects.object_id is not null as object_is_known,
         users.user_id is not null as user_is_known
-    from decisions
+    from deciding as decisions
     left join objects
         on
             decisions.object_type = objects.object_type
@@ -112,7 +130,8 @@ known as (
     left join called
         on $decided_by = called.name
     left join users as deciding_users
-        on called.user_id = deciding_users.user_id$joins
+        on decisions.decided_by_user_id = deciding_users.user_id
+    where decisions.place = 1
 
 ),
 
@@ -132,7 +151,7 @@ judged as (
         end as unreadable,
         case
             when is_own then 'decided by the person whose access it is'
-            when not decider_is_live then concat('decided by ', $decider, ', who is not live')
+            when not coalesce(decider_is_live, false) then concat('decided by ', $decider, ', who is not live')
             when not may_decide then concat('decided by ', $decider, '$not_allowed')
         end as void_since
     from known
