@@ -190,18 +190,10 @@ class _Reader:
         Raises ConfigProblem for an endless anchor, or too many levels or values.
         """
         self.document.lines.setdefault(path, node.start_mark.line + 1)
-        self.count += 1
-        if len(self.open) > DEEPEST:
-            # The target of an anchor begins elsewhere, so the entry's line is used.
-            raise _too_deep(path, self.document.line(path[:2]))
-        if node in self.open or self.count > MOST_VALUES:
-            raise ConfigProblem(
-                entry_of(path), "an anchor stands in itself, without end", path,
-                node.start_mark.line + 1,
-            )  # fmt: skip
+        self.enter(node, path)
         if isinstance(node, yaml.ScalarNode):
+            self.open.pop()
             return self.scalar(node, path)
-        self.open.append(node)
         if isinstance(node, yaml.SequenceNode):
             made: Any = [
                 self.value(item, (*path, number))
@@ -211,6 +203,19 @@ class _Reader:
             made = self.mapping(node, path)
         self.open.pop()
         return made
+
+    def enter(self, node: yaml.Node, path: Path) -> None:
+        """Note that a node is being read; raise ConfigProblem if that has no end."""
+        self.count += 1
+        if len(self.open) > DEEPEST:
+            # The target of an anchor begins elsewhere, so the entry's line is used.
+            raise _too_deep(path, self.document.line(path[:2]))
+        if node in self.open or self.count > MOST_VALUES:
+            raise ConfigProblem(
+                entry_of(path), "an anchor stands in itself, without end", path,
+                node.start_mark.line + 1,
+            )  # fmt: skip
+        self.open.append(node)
 
     def mapping(self, node: yaml.MappingNode, path: Path) -> dict[Any, Any]:
         """Return a mapping; raise ConfigProblem for a repeated key."""
@@ -249,8 +254,10 @@ class _Reader:
         """Return the values that `<<` merges; raise ConfigProblem unless mappings."""
         if isinstance(node, yaml.SequenceNode):
             found: dict[Any, Any] = {}
+            self.enter(node, path)
             for item in node.value:
                 found = self.merged(item, path) | found
+            self.open.pop()
             return found
         if not isinstance(node, yaml.MappingNode):
             line = node.start_mark.line + 1

@@ -904,6 +904,8 @@ def _check_type(pieces: list[Piece]) -> None:
 def _check_digits(pieces: list[Piece]) -> None:
     """Raise a problem at more digits than a decimal of Spark has."""
     numbers = [int(piece.raw) for piece in pieces if piece.raw.isdecimal()]
+    if not numbers:
+        raise _no_type("decimal()")
     digits, places = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if not places <= digits <= 38:
         raise ExpressionProblem(

@@ -131,6 +131,7 @@ def test_a_tab_in_a_quoted_text_is_kept():
         "a: &a [*a]",
         "a: &a {b: *a}",
         "a: &a\n  <<: *a",
+        "a: {<<: &x [*x]}",
         "".join(
             f"x{n}: &x{n} [{', '.join(['*x' + str(n - 1)] * 9 if n else ['1'] * 9)}]\n"
             for n in range(12)

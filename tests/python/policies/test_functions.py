@@ -169,6 +169,7 @@ REFUSED_BY_SPARK = [
      "starts with the type decimal(2, 2) and whose steps give decimal(1, 1), where"),
     ("aggregate(array(o), 0.5, (g, h) -> greatest(h, 1)) > 1", "give other digits"),
     ("aggregate(array(o), o, (g, h) -> round(h)) > 1", "give other digits"),
+    ("cast(b as decimal()) > 1", "casts to decimal(), which can fail, or is no type"),
     ("1 < y", "has '<' of int and boolean, which Spark does not take together"),
     ("x in (s)", "has 'in' of binary and string, which Spark does not take together"),
     ("case when null then true end", "has 'when' of the type null, and Spark takes"),
