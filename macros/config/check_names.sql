@@ -4,6 +4,7 @@
 #}
 {% macro check_names() %}
     {%- if execute -%}
+        {%- do secure_datasets.check_adapter() -%}
         {% do adapter.secure_datasets().check_names(graph.nodes, graph.sources) %}
     {%- endif -%}
 {% endmacro %}

@@ -427,8 +427,12 @@ def has_its_rows(adapter: SparkAdapter, graph: dict[str, Any], version: str) -> 
     if noted is None:
         return False
     rows = int(noted["rows"])
-    if rows_ahead(run, graph, version) == rows:
-        return True
+    is_counted = rows_ahead(run, graph, version) == rows
+    return is_counted or is_whole(adapter, version, rows)
+
+
+def is_whole(adapter: SparkAdapter, version: str, rows: int) -> bool:
+    """Return whether a version has all its rows; if not, it must be written again."""
     try:
         has_all = rows_with_snapshot(adapter, version) == rows
         return has_all and has_its_snapshot(adapter, version)

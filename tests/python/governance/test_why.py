@@ -804,7 +804,7 @@ def test_W1_all_that_an_answer_reads_is_asked_whether_it_is_of_one_state(
 def test_W9_what_no_run_has_built_is_told_before_anything_is_asked(missing, said, bank):
     node = {"resource_type": "model", "schema": "pr_12", "database": None}
     bank.graph.nodes = {
-        name: SimpleNamespace(**node, name=name, alias=name)
+        name: node | {"name": name, "alias": name}
         for name in (*missing, "stored_elsewhere")
     }
     bank.since |= {"not_built": [*missing, "stored_elsewhere"]}
