@@ -14,7 +14,6 @@ numbered within their test.
 
 from __future__ import annotations
 
-import os
 import shutil
 import statistics
 import sys
@@ -82,8 +81,7 @@ def main() -> None:
         f" from {SCHEMA}.{STAGED}"
     ).first()
     print(f"{changed:.0%} of the base's rows are of a test with a delivered execution")
-    if not os.environ.get("KEEP"):
-        shutil.rmtree(FOLDER / "spark")
+    shutil.rmtree(FOLDER / "spark")
 
 
 if __name__ == "__main__":

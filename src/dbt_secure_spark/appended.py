@@ -16,7 +16,7 @@ from dbt.adapters.spark import SparkAdapter
 
 from dbt_secure_spark.catalogs import columns_and_text, snapshots_of
 from dbt_secure_spark.folders import Folders
-from dbt_secure_spark.lineage import relation_of, sources_of
+from dbt_secure_spark.lineage import in_metastore, relation_of, sources_of
 from dbt_secure_spark.queries import (
     quoted,
     relations_read,
@@ -149,8 +149,7 @@ from {raw} as raw_rows
 left join {delivered}
     on {key.of_raw} = delivered.delivered_key
 where {key.of_raw} is null or delivered.delivered_key is not null"""
-    replaced = {relation_of({"relation_name": raw})}
-    made = with_queries(name, key.query, replaced, lambda _: of_their_keys)
+    made = with_queries(name, key.query, {in_metastore(raw)}, lambda _: of_their_keys)
     listed = [quoted([column]) for column in columns]
     return f"""select {", ".join(listed)} from (
 {made}

@@ -76,7 +76,7 @@ def _names_a_setting(node: ast.AST) -> bool:
 def _leads_to_settings(node: ast.AST) -> bool:
     """Return whether a part of the code reaches the settings of a session.
 
-    One of them says in which catalog a name is looked up.
+    One of them names the catalog in which names are looked up.
     """
     return isinstance(node, ast.Attribute) and node.attr == "conf"
 

@@ -27,7 +27,12 @@ def digest_of_code(code: str) -> str:
 
 def relation_of(node: dict[str, Any]) -> str:
     """Return a node's or source's relation as in the metastore; empty if none."""
-    return (node.get("relation_name") or "").replace("`", "").lower()
+    return in_metastore(node.get("relation_name") or "")
+
+
+def in_metastore(relation: str) -> str:
+    """Return a relation's name in SQL as the metastore has it."""
+    return relation.replace("`", "").lower()
 
 
 def may_name(graph: dict[str, Any], node: dict[str, Any], is_inlined: bool) -> set[str]:

@@ -31,8 +31,8 @@ FILE = (
     " unix_micros(_metadata.file_modification_time) as written,"
     " _metadata.file_size as size"
 )
-# Counted bytes and rows: they change with the files, and decide no row.
-STATISTICS = re.compile(r"\('Statistics', '[0-9]+ bytes")
+# Counted bytes and rows of a described table, which no column's type looks like.
+STATISTICS, COUNTED = "Statistics", re.compile(r"[0-9]+ bytes")
 # In microseconds. Some stores keep a file's time in seconds, by their own clock: a file
 # that is rewritten soon after it was read may keep its time.
 SETTLED = 60_000_000
@@ -139,9 +139,7 @@ def read_files(run: Run, sources: list[dict[str, Any]]) -> dict[str, RawFiles | 
         relation = version or source["relation_name"]
         run.adapter.execute(f"refresh table {relation}")
         told = rows_of(run.adapter, f"describe extended {relation}")
-        definition = [
-            tuple(row) for row in told if not STATISTICS.match(str((row[0], row[1])))
-        ]
+        definition = [tuple(row) for row in told if not _is_counted(row)]
         fields = {row[0]: row[1] for row in definition}
         if snapshot := snapshot_of(run.adapter, relation, fields):
             # Each commit has a file of its own, so none is too new to be recognized.
@@ -173,6 +171,11 @@ def _query_of(asked: dict[str, tuple[str, list[tuple[Any, ...]]]]) -> str:
             f"select {place} as place, {FILE}, {values} as folder from {relation}"
         )
     return f"select distinct * from ({' union all '.join(parts)}) as files"
+
+
+def _is_counted(row: Any) -> bool:
+    """Whether a row of a description is what was counted, which decides no row."""
+    return row[0] == STATISTICS and COUNTED.match(str(row[1])) is not None
 
 
 def _lies_in_files(fields: dict[str, str]) -> bool:

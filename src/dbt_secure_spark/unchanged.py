@@ -376,7 +376,7 @@ def contract_of(
     sql    the view's query as dbt compiled it, which is held against the contract
     query  the query that the view switches to, with versions
     """
-    # A narrowed query reads former versions of the rows, and `sql` those of now.
+    # A narrowed query reads former versions of the rows, and `sql` the present ones.
     if is_prepared(node) or reads_narrowed(query) or "${" in query:
         return None
     if not reads_versions_alone(adapter, node["name"], query):

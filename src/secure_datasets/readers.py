@@ -11,6 +11,7 @@ from dbt_common.exceptions import CompilationError
 from dbt_common.utils import md5
 
 from dbt_secure_spark.versions import rows_of
+from secure_datasets.config.document import PACKAGE
 from secure_datasets.config.tiers import has_public_rows
 from secure_datasets.render.readers import (
     function_body,
@@ -21,7 +22,6 @@ from secure_datasets.sql.expressions import schema_and_name, sql_text
 
 Sources = Mapping[str, Mapping[str, Any]]
 
-PACKAGE = "secure_datasets"
 # The access views whose users stay live, though a bad load has lost them.
 RIGHTS = ("vw_secure_user_data_source_access", "vw_secure_user_project_access")
 KINDS = ("readers_views", "readers_functions")

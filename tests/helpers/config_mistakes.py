@@ -763,7 +763,8 @@ MISTAKES = {
     "a condition compares a time between two days with a number": (
         "condition: job_name is not null",
         "condition: date'2026-02-01' - date'2026-01-01' > 30",
-        f"{AUDITORS}: 'condition' compares an interval with a number, which never fit",
+        f"{AUDITORS}: 'condition' has '>' of interval and int, which Spark does not"
+        " take together",
     ),
     "a condition is written for another engine": (
         "condition: job_name is not null",

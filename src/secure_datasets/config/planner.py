@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, NoReturn
 
 from secure_datasets.config import plan, relations, steering, tiers
@@ -10,7 +11,7 @@ from secure_datasets.config.references import documented_columns, without_past
 from secure_datasets.sql import expressions, spelling, writing
 
 
-class Planner:
+class Planner(ABC):
     """Plans the secure datasets of a checked config for macros."""
 
     sql_text = staticmethod(expressions.sql_text)
@@ -48,13 +49,13 @@ class Planner:
     ruling_dataset = staticmethod(plan.ruling_dataset)
     tier_columns = staticmethod(plan.tier_columns)
 
+    @abstractmethod
     def stop(self, sentence: str) -> NoReturn:
         """Stop whoever has called with a sentence."""
-        raise NotImplementedError(sentence)
 
+    @abstractmethod
     def column_type(self, model: str, column: str) -> str | None:
         """Return a column's type by its model's documentation; none without one."""
-        raise NotImplementedError(model, column)
 
     def raw_tables_in(
         self, variable: str, value: Any, tables: dict[str, Any]

@@ -127,8 +127,8 @@ class DuckDB:
         """Take relations; with `fingerprints` queries may compare `xxhash64` values.
 
         Only comparing them is then exact: the numbers are not Spark's. Without a number
-        of `threads` there are as many as the machine bears. What is not among the
-        relations may be `elsewhere`.
+        of `threads` there are as many as the machine bears. Further relations may be
+        `elsewhere`.
         """
         self.elsewhere = elsewhere
         self._macros = MACROS

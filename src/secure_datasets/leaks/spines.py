@@ -22,8 +22,8 @@ from secure_datasets.leaks.understood import is_of_a_row
 SPINE, LENGTH = "date_spine", "get_intervals_between"
 # The packages with this macro: dbt_utils has a copy of dbt's own.
 WITH_SPINES = ("dbt", "dbt_utils")
-# The packages whose macros make relations as they are known to: those of dbt's adapters
-# for Spark, and of the product.
+# The packages with known macros for relations: dbt's, its adapters' for Spark, and the
+# product's.
 TRUSTED = {"dbt", "dbt_spark", "dbt_databricks", ADAPTER, PACKAGE}
 # Any length will do: the series of literals has the same columns.
 A_LENGTH = 2
@@ -150,5 +150,5 @@ class Spines:
 
 
 def _is_fixed(date: str) -> bool:
-    """Whether a date of a spine reads no row: other dates may be another user's."""
+    """Whether a date of a spine reads no row: a row may have the dates of its user."""
     return "--" not in date and "/*" not in date and is_of_a_row(date)

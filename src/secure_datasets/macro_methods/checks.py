@@ -20,7 +20,7 @@ PLACE = ("database", "schema", "alias")
 
 
 class Checks(Documents):
-    """What macros check before a run, and what they ask of feeds."""
+    """Checks before a run, and answers about feeds, for macros."""
 
     def feed(
         self, name: str, declared: Any, tables: dict[str, Any]

@@ -32,7 +32,7 @@ NO_MASK = (
 
 
 class Printed(Documents):
-    """What macros print or write of the rules and grants of datasets."""
+    """Prints and writes the rules and grants of datasets for macros."""
 
     @contextmanager
     def _told_of(self, what: str) -> Iterator[None]:
@@ -104,12 +104,12 @@ class Printed(Documents):
             self.stop(f"vars: {name} {problem}.")
 
     def row_predicate(self, rules: ByExists, name: str, *asked: Any) -> str:
-        """Return the rule by which a user sees a row of a dataset's base."""
+        """Return the rule that shows a user a row of a dataset's base."""
         alias = by_itself.base_alias(name, rules.config)
         return self._by_itself(rules, name, by_itself.row_rule, alias, *asked)
 
     def answer_predicate(self, rules: ByExists, name: str, *asked: Any) -> str:
-        """Return the rule by which a user sees a line of a query's answer."""
+        """Return the rule that shows a user a line of a query's answer."""
         return self._by_itself(rules, name, by_itself.answer_rule, name, *asked)
 
     def mask_by_itself(

@@ -15,12 +15,12 @@ from secure_datasets.questions.facts.built import Built, Macros, Ref
 from secure_datasets.questions.facts.people import people
 from secure_datasets.questions.notes import Facts
 from secure_datasets.questions.shown import Shown
+from secure_datasets.sql.expressions import INTEGERS
 from secure_datasets.sql.spelling import listed
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
 LARGEST_ID = 2**63 - 1
 FORMATS = ("text", "json")
-WHOLE_NUMBERS = ("bigint", "int", "integer", "smallint", "tinyint")
 # A null key in a row that is given as text.
 NULL = "null"
 
@@ -206,7 +206,7 @@ def _whole_numbers(dataset: str, nodes: Facts) -> list[str]:
         for node in nodes.values()
         if node["resource_type"] == "model" and node["name"] == PREFIX + dataset
         for column, documented in (node.get("columns") or {}).items()
-        if documented.get("data_type") in WHOLE_NUMBERS
+        if documented.get("data_type") in INTEGERS
     ]
 
 

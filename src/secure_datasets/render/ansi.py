@@ -90,12 +90,12 @@ class Mode:
         from sqlglot import exp
 
         self.check_calls(text)
-        for body, own in arguments.bodies(text, self.names[0], dict(self.types)):
-            known = {key: kind for key, kind in own.items() if kind}
-            if len(known) < len(own):
+        for each in arguments.lambdas_of(text, self.names[0], dict(self.types)):
+            known = {key: kind for key, kind in each.types.items() if kind}
+            if len(known) < len(each.types):
                 raise self.refuse("'->' for values of an unknown type")
             within = replace(self, types={**self.types, **known})
-            within.check(expressions.read(body).tree, body)
+            within.check(expressions.read(each.text).tree, each.text)
         apart = (exp.Connector, exp.Like, exp.ILike, exp.RegexpLike, exp.Dot)
         results = (exp.Case, exp.If, exp.Coalesce, exp.SetOperation)
         # The names of a lambda have types of their own.

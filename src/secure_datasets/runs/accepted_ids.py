@@ -11,9 +11,10 @@ from typing import Any
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import CompilationError
 
+from secure_datasets.config.document import PACKAGE
+from secure_datasets.config.references import STAGED
+
 TEST = "keeps_most_ids"
-PACKAGE = "secure_datasets"
-PREFIX = "stg_"
 OTHER_RUN = (
     "Another dbt run is building, so it is not noted which raw tables have kept their"
     " ids: run dbt test again when that run has ended."
@@ -93,7 +94,7 @@ class AcceptedIds:
         results  the results of on-run-end
         """
         passed = {
-            f"{PREFIX}{result.node.test_metadata.kwargs['table']}": (
+            f"{STAGED}{result.node.test_metadata.kwargs['table']}": (
                 self.adapter.read_by(result.node.compiled_code)
             )
             for result in results
@@ -109,9 +110,9 @@ class AcceptedIds:
         versions = self.accepted() | self._new(passed)
         query = " union all ".join(
             f"select '{name}' as table_name, {table['key']} as id from"
-            f" {versions[PREFIX + name]}"
+            f" {versions[STAGED + name]}"
             for name, table in tables.items()
-            if PREFIX + name in versions
+            if STAGED + name in versions
         )
         # It alters no foreign relation, and never drops its own view, so that the view
         # always exists.

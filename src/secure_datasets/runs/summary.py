@@ -8,13 +8,14 @@ from typing import Any
 from dbt.adapters.base import BaseAdapter
 
 from secure_datasets.config.plan import PREFIX
+from secure_datasets.config.readings import LOADED
+from secure_datasets.config.references import STAGED
 from secure_datasets.config.steering import table_lines
 from secure_datasets.questions.macro_methods import access_questions
 from secure_datasets.render.staging.order import was_delivered
 from secure_datasets.sql.writing import indented, union
 
 Macros = Mapping[str, Callable[..., Any]]
-LOADED = "sf_date_created"
 # The models of the summary, beside those that are called `vw_`.
 FOR_ADMINISTRATORS = ("rejected_rows", "dangling_references")
 # `why` is asked about so many rows of a failure.
@@ -37,7 +38,12 @@ def run_summary(
     results = sorted(results, key=lambda result: result.node.name.lower())
     lines = []
     if run["as_of"] is not None:
-        lines += _past_state(adapter, macros, results, run, run_query)
+        lines.append(
+            f"As of {adapter.as_of_text(run['as_of'])} UTC, by the definitions of"
+            f" today, in the schema {run['schema']}."
+        )
+        if queries := _deliveries(macros, results, run["as_of"]):
+            lines += _past_state(run_query(_in_order(queries)).rows)
     published = [
         result
         for result in results
@@ -83,25 +89,13 @@ def _counts(place: int, model: Any) -> str:
 from {model.relation_name}"""
 
 
-def _past_state(
-    adapter: BaseAdapter,
-    macros: Macros,
-    results: Iterable[Any],
-    run: Mapping[str, Any],
-    run_query: Callable[[str], Any],
-) -> list[str]:
-    """Return the lines about the moment of a past state, and its deliveries."""
-    lines = [
-        f"As of {adapter.as_of_text(run['as_of'])} UTC, by the definitions of today, in"
-        f" the schema {run['schema']}."
-    ]
+def _deliveries(macros: Macros, results: Iterable[Any], as_of: Any) -> list[str]:
+    """Return the queries of how many deliveries each staged table had at a moment."""
     built = {result.node.name for result in results if result.status == "success"}
-    staged = [name for name in macros["repository_tables"]() if f"stg_{name}" in built]
-    if not staged:
-        return lines
+    staged = [n for n in macros["repository_tables"]() if f"{STAGED}{n}" in built]
     queries = []
     for place, name in enumerate(staged):
-        was_there = was_delivered(macros["feed_of"](name) or {}, LOADED, run["as_of"])
+        was_there = was_delivered(macros["feed_of"](name) or {}, LOADED, as_of)
         queries.append(
             f"""select
     {place} as place,
@@ -113,13 +107,18 @@ from (
     {indented(macros["delivered_values"](name, [LOADED]))}
 ) as load_times"""
         )
-    counts = [tuple(row)[1:] for row in run_query(_in_order(queries)).rows]
+    return queries
+
+
+def _past_state(rows: Iterable[Any]) -> list[str]:
+    """Return the table of the deliveries of a past state, with their sums."""
+    counts = [tuple(row)[1:] for row in rows]
     totals = [sum(column) for column in list(zip(*counts, strict=True))[1:]]
     headers = ["raw table", "deliveries counted", "left out"]
-    rows = [
+    told = [
         [str(value) for value in row] for row in (*counts, ("all of them", *totals))
     ]
-    return [*lines, *_table([*headers, "counted without a load time"], rows)]
+    return _table([*headers, "counted without a load time"], told)
 
 
 def _in_order(queries: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from secure_datasets.sql import argument_types, expressions, functions, inference
 from secure_datasets.sql.argument_types import (
@@ -83,23 +83,33 @@ NUMBERS = (*WHOLE, "DECIMAL", "DOUBLE")
 # The digits of a whole number as a decimal, and of any decimal.
 DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 20}
 MOST_DIGITS, LEAST_PLACES = 38, 6
-
-
-# The operators by their names in the table, whose two operands must fit.
+# The operators with two operands that must fit, as they are written.
 OPERATORS = {
-    **dict.fromkeys(("EQ", "NEQ", "NullSafeEQ", "NullSafeNEQ"), "="),
-    **dict.fromkeys(("LT", "LTE", "GT", "GTE"), "<"),
-    **dict.fromkeys(("BitwiseAnd", "BitwiseOr", "BitwiseXor"), "&"),
+    **{"EQ": "=", "NEQ": "<>", "NullSafeEQ": "<=>", "NullSafeNEQ": "is distinct from"},
+    **{"LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="},
     **{"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%", "IntDiv": "div()"},
-    **{"DPipe": "||"},
+    **{"BitwiseAnd": "&", "BitwiseOr": "|", "BitwiseXor": "^", "DPipe": "||"},
 }
+# Those that the table has by a like one.
+LIKE = {
+    **dict.fromkeys(("<>", "<=>", "is distinct from"), "="),
+    **dict.fromkeys(("<=", ">", ">=", "between"), "<"),
+    **dict.fromkeys(("|", "^"), "&"),
+}
+
+
+class Lambda(NamedTuple):
+    """A lambda: its text, and the types of its names, None where one is not known."""
+
+    text: str
+    types: dict[str, str | None]
 
 
 def check_operators(tree: exp.Expression) -> None:
     """Raise a problem at an operator whose operands Spark does not take together."""
     for node in tree.walk():
         for symbol, operands in _operators(node):
-            takes = argument_types.table()[symbol][len(operands)]
+            takes = argument_types.table()[LIKE.get(symbol, symbol)][len(operands)]
             if not any(map(_holds_unasked, operands)):
                 given = [*map(kinds_of, operands)]
                 _refuse_kinds(symbol.removesuffix("()"), takes, given)
@@ -108,7 +118,7 @@ def check_operators(tree: exp.Expression) -> None:
 def _operators(
     node: exp.Expression,
 ) -> Iterator[tuple[str, tuple[exp.Expression, ...]]]:
-    """Yield the operators of a node, by their names in the table, with operands."""
+    """Yield the operators of a node as they are written, with their operands."""
     from sqlglot import exp
 
     if isinstance(node, exp.Binary) and type(node).__name__ in OPERATORS:
@@ -119,10 +129,10 @@ def _operators(
             yield "in()", (node.this, each)
             yield from _of_rows(node.this, each)
     elif isinstance(node, exp.Between):
-        yield "<", (node.this, node.args["low"])
-        yield "<", (node.this, node.args["high"])
-    elif isinstance(node, exp.Neg):
-        yield "negative", (node.this,)
+        yield "between", (node.this, node.args["low"])
+        yield "between", (node.this, node.args["high"])
+    elif isinstance(node, exp.Neg | exp.BitwiseNot):
+        yield "negative" if isinstance(node, exp.Neg) else "~", (node.this,)
     elif isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
         yield "is()", (node.this,)
     elif isinstance(node, exp.Case):
@@ -157,29 +167,33 @@ def check(expression: Expression, name: str | None, types: Mapping[str, str]) ->
 
 def _check(pieces: Argument, name: str | None, types: Types) -> None:
     """Check the calls among some pieces, but not those in subqueries."""
-    place = 0
-    while place < len(pieces):
-        piece = pieces[place]
-        opens = next_piece(pieces, place + 1)
-        is_call = piece.kind in ("word", "name") and opens is not None
-        if is_call and opens is not None and pieces[opens].raw == "(":
-            arguments, end = between_brackets(pieces, opens)
-            if _is_quantifier(pieces, place):
-                for argument in arguments:
-                    _check(argument, name, types)
-            elif not _is_query(arguments[0]):
-                # A user's own function is not checked.
-                is_of_schema = place > 0 and pieces[place - 1].raw == "."
-                called = "" if is_of_schema else piece.raw.strip("`").lower()
-                _check_call(called, arguments, name, types)
-            place = end
-        elif piece.raw == "(":
-            arguments, end = between_brackets(pieces, place)
-            if not _is_query(arguments[0]):
-                for argument in arguments:
-                    _check(argument, name, types)
-            place = end
-        place += 1
+    for called, arguments in _brackets(pieces):
+        if _is_query(arguments[0]):
+            continue
+        if called is None:
+            for argument in arguments:
+                _check(argument, name, types)
+        else:
+            _check_call(called, arguments, name, types)
+
+
+def _brackets(pieces: Argument) -> Iterator[tuple[str | None, list[Argument]]]:
+    """Yield the outermost brackets: the name of the function, and what is in them.
+
+    The name is None without a function, and empty for a user's own.
+    """
+    end = 0
+    for place, piece in enumerate(pieces):
+        if place < end or piece.raw != "(":
+            continue
+        before = [n for n in range(place) if pieces[n].kind != "space"][-1:]
+        called = None
+        if before and pieces[before[0]].kind in ("word", "name"):
+            is_of_schema = before[0] > 0 and pieces[before[0] - 1].raw == "."
+            called = "" if is_of_schema else pieces[before[0]].raw.strip("`").lower()
+            called = None if _is_quantifier(pieces, before[0]) else called
+        arguments, end = between_brackets(pieces, place)
+        yield called, arguments
 
 
 def _is_quantifier(pieces: Argument, place: int) -> bool:
@@ -230,18 +244,15 @@ def _check_call(
     if called == "decimal" and all(_text(part).isdecimal() for part in arguments):
         # It is a type, with its digits.
         return
-    made: list[exp.Expression | None] = []
+    made, lambdas = _read(called, arguments, name, types)
     for number, argument in enumerate(arguments):
-        found = ARROW.fullmatch(_text(argument))
-        if found is None:
+        if number not in lambdas:
             _check(argument, name, types)
-            made.append(_tree(_text(argument), name, types))
             continue
-        own = types | _types_within(found, called, number, made)
-        own = {key: kind for key, kind in own.items() if kind}
-        _check(pieces_of(found[3]), name, own)
-        body = _tree(found[3], name, own)
-        made.append(None)
+        text, within = lambdas[number]
+        own = {key: kind for key, kind in (types | within).items() if kind}
+        _check(pieces_of(text), name, own)
+        body = _tree(text, name, own)
         if body is None:
             continue
         answer = inference.family(body)
@@ -260,41 +271,38 @@ def _check_call(
     _check_arguments(called, arguments, made)
 
 
-def _types_within(
-    arrow: re.Match[str], called: str, number: int, made: list[exp.Expression | None]
-) -> dict[str, str | None]:
-    """Return the types of a lambda's names; None where one is not known."""
-    names = [each.lower() for each in re.findall(r"\w+", arrow[1] or arrow[2])]
-    kinds = _given(called, number, made)
-    return dict.fromkeys(names) | dict(zip(names, kinds, strict=False))
-
-
-def bodies(
-    text: str, name: str | None, types: Types
-) -> Iterator[tuple[str, dict[str, str | None]]]:
-    """Yield the outermost lambdas: the text of each, and the types of its names."""
-    yield from _bodies(pieces_of(text), name, types)
-
-
-def _bodies(
-    pieces: Argument, name: str | None, types: Types
-) -> Iterator[tuple[str, dict[str, str | None]]]:
-    end = 0
-    for place, piece in enumerate(pieces):
-        if place < end or piece.raw != "(":
+def _read(
+    called: str, arguments: list[Argument], name: str | None, types: Types
+) -> tuple[list[exp.Expression | None], dict[int, Lambda]]:
+    """Return the arguments of a call with types, and its lambdas by their places."""
+    made: list[exp.Expression | None] = []
+    lambdas: dict[int, Lambda] = {}
+    for number, argument in enumerate(arguments):
+        arrow = ARROW.fullmatch(_text(argument))
+        if arrow is None:
+            made.append(_tree(_text(argument), name, types))
             continue
-        arguments, end = between_brackets(pieces, place)
-        before = [each.raw for each in pieces[:place] if each.kind != "space"][-1:]
-        made: list[exp.Expression | None] = []
+        names = [each.lower() for each in re.findall(r"\w+", arrow[1] or arrow[2])]
+        kinds = _given(called, number, made)
+        within = dict.fromkeys(names) | dict(zip(names, kinds, strict=False))
+        lambdas[number] = Lambda(arrow[3], within)
+        made.append(None)
+    return made, lambdas
+
+
+def lambdas_of(text: str, name: str | None, types: Types) -> Iterator[Lambda]:
+    """Yield the outermost lambdas. In a subquery no type is known."""
+    yield from _lambdas_of(pieces_of(text), name, types)
+
+
+def _lambdas_of(pieces: Argument, name: str | None, types: Types) -> Iterator[Lambda]:
+    for called, arguments in _brackets(pieces):
+        known = {} if _is_query(arguments[0]) else types
+        _, lambdas = _read(called or "", arguments, name, known)
+        yield from lambdas.values()
         for number, argument in enumerate(arguments):
-            arrow = ARROW.fullmatch(_text(argument))
-            if arrow is None:
-                yield from _bodies(argument, name, types)
-                made.append(_tree(_text(argument), name, types))
-                continue
-            called = "".join(before).strip("`").lower()
-            yield arrow[3], _types_within(arrow, called, number, made)
-            made.append(None)
+            if number not in lambdas:
+                yield from _lambdas_of(argument, name, known)
 
 
 def _check_arguments(
@@ -404,11 +412,17 @@ def _refuse_kinds(
         if kinds is None or NOTHING in allowed or kinds & allowed:
             continue
         taken = sorted({family_of(kind) for kind in allowed} - {"null"})
+        if {family_of(kind) for kind in kinds} & {*taken}:
+            taken = [said(allowed - {"null"})]
         raise _not_taken(called, said(kinds), taken)
-    kinds = " and ".join(said(each) for each in given if each is not None)
+    known = [each for each in given if each is not None]
+    is_between = {"interval"} in known and any(
+        each <= GROUPS["number"] for each in known
+    )
+    advice = "'datediff(x, y)' for days" if is_between else "a cast of one of them"
     raise ExpressionProblem(
-        f"'{{key}}' has '{called}' of {kinds}, which Spark does not take together:"
-        " write a cast of one of them"
+        f"'{{key}}' has '{called}' of {' and '.join(map(said, known))}, which Spark"
+        f" does not take together: write {advice}"
     )
 
 
@@ -441,7 +455,7 @@ def kinds_of(tree: exp.Expression) -> frozenset[str] | None:
     if found in ("array", "map"):
         kind = _kind_of_nested(tree)
         return frozenset({kind}) if kind in GROUPS[found] else GROUPS[found]
-    return None if found in (None, "interval") else frozenset({found})
+    return None if found is None else frozenset({found})
 
 
 def _tree(text: str, name: str | None, types: Types) -> exp.Expression | None:

@@ -243,7 +243,6 @@ def check_types(
     inference.check_parts(tree)
     inference.check_kinds(tree)
     inference.check_intervals(tree)
-    inference.check_bits(tree)
     arguments.check_operators(tree)
     inference.check_json(tree)
     days.check(tree)

@@ -8,7 +8,7 @@ distinguished by family: a comparison or cast within a family is never an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from secure_datasets.sql import argument_types, expressions
@@ -324,7 +324,6 @@ def check_comparisons(tree: exp.Expression) -> None:
                     "'{key}' compares variants, which Spark never does: compare values"
                     " of theirs, such as try_variant_get(x, '$.a', 'string')"
                 )
-            _check_members(node.this.unnest(), other.unnest())
             if left == right == "map":
                 raise ExpressionProblem(
                     "'{key}' compares maps, which Spark never does: compare values of"
@@ -332,7 +331,6 @@ def check_comparisons(tree: exp.Expression) -> None:
                 )
             if None in (left, right) or "null" in (left, right) or left == right:
                 continue
-            pair = {left, right}
             said = expressions.constant(other)
             # Only the engine knows the name of a zone, such as Europe/Berlin.
             if (
@@ -345,49 +343,6 @@ def check_comparisons(tree: exp.Expression) -> None:
                     f"'{{key}}' compares {_a(left)} with '{said[1]}', which is none:"
                     " it is never true"
                 )
-            never = bool(pair & NESTED) or (
-                bool(pair & {*MOMENTS, "interval"})
-                and bool(pair & {"number", "boolean"})
-            )
-            never = never or pair == {"interval", "string"}
-            # `x = 1` and `x = 'true'` are asked of a flag, and `x in (1)` is not.
-            never = never or (isinstance(node, exp.In) and "boolean" in pair)
-            if never:
-                is_days = pair == {"interval", "number"}
-                raise ExpressionProblem(
-                    f"'{{key}}' compares {_a(left)} with {_a(right)}, which never fit"
-                    + (": write 'datediff(x, y)' for days" if is_days else "")
-                )
-
-
-def _check_members(left: exp.Expression, right: exp.Expression) -> None:
-    """Raise a problem at rows whose members Spark does not fit to one another."""
-    from sqlglot import exp
-
-    if not (isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple)):
-        return
-    for pair in zip(left.expressions, right.expressions, strict=False):
-        kinds = {family(part) for part in pair} - {None, "null"}
-        wholes = {_whole_type(part.unnest()) for part in pair} - {None}
-        written = wholes if len(wholes) > 1 else kinds
-        if len(written) > 1 and not written <= MOMENTS:
-            raise ExpressionProblem(
-                "'{key}' compares rows that have"
-                f" {' and '.join(sorted(map(str, written)))} in one place, which Spark"
-                " does not fit to one another: write 'cast(1 as bigint)', or 'a = 1 and"
-                " b = 2'"
-            )
-
-
-def _whole_type(node: exp.Expression) -> str | None:
-    """Return the type of a whole number, where it is certain."""
-    from sqlglot import exp
-
-    is_certain = isinstance(node, exp.Column | exp.Cast) or node.is_int
-    if not is_certain or node.type is None:
-        return None
-    is_whole = node.type.this in exp.DataType.INTEGER_TYPES
-    return node.type.sql("spark").lower() if is_whole else None
 
 
 def _is_variant(node: exp.Expression) -> bool:
@@ -493,36 +448,13 @@ def check_kinds(tree: exp.Expression) -> None:
                     f"'{{key}}' compares {_a(found)} with a pattern, which only a text"
                     " can be compared with"
                 )
-        elif isinstance(node, exp.Case):
-            values = [each.args["true"] for each in node.args["ifs"]]
-            _check_together([*values, node.args.get("default")], "case")
-        elif isinstance(node, exp.If) and not expressions.is_when(node):
-            _check_together([node.args["true"], node.args.get("false")], "if")
-        elif isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
-            _check_together([node.this, *node.expressions], node.sql_name().lower())
-        elif isinstance(node, exp.IntDiv):
-            _check_whole_division(node)
-        elif isinstance(node, exp.Array):
-            if node.args.get("value_constructor") is False:
-                raise ExpressionProblem(
-                    "'{key}' has a list in brackets, which Spark has not: write"
-                    " 'array(1, 2)'"
-                )
-            _check_together(node.expressions, "array")
-
-
-def _check_together(values: Iterable[exp.Expression | None], name: str) -> None:
-    """Raise a problem at values without a common type."""
-    found = {family(value) for value in values if value is not None} - {None, "null"}
-    kinds = {"timestamp" if kind == "date" else str(kind) for kind in found}
-    # A text may stand for a number or a moment.
-    if "string" in kinds and not kinds & NESTED:
-        kinds.discard("string")
-    if len(kinds) > 1:
-        raise ExpressionProblem(
-            f"'{{key}}' has '{name}' of values that have no common type:"
-            f" {' and '.join(sorted(map(str, found)))}"
-        )
+        elif (
+            isinstance(node, exp.Array) and node.args.get("value_constructor") is False
+        ):
+            raise ExpressionProblem(
+                "'{key}' has a list in brackets, which Spark has not: write"
+                " 'array(1, 2)'"
+            )
 
 
 def _check_cast(node: exp.Cast) -> None:
@@ -550,23 +482,6 @@ def _check_cast(node: exp.Cast) -> None:
         )
 
 
-def _check_whole_division(node: exp.IntDiv) -> None:
-    """Raise a problem at `div` of what is neither a whole number nor an interval."""
-    from sqlglot import exp
-
-    kind = exp.DataType.Type
-    for part in (node.left.unnest(), node.right.unnest()):
-        found = family(part)
-        is_known = isinstance(part, exp.Column | exp.Cast) and part.type is not None
-        if is_known and part.type.this in (kind.FLOAT, kind.DOUBLE):
-            found = part.type.sql("spark").lower()
-        if found not in (None, "null", "number", "interval"):
-            raise ExpressionProblem(
-                f"'{{key}}' has 'div' of the type {found}, which only whole numbers"
-                " have: write a cast to bigint"
-            )
-
-
 def _check_sum(node: exp.Add | exp.Sub) -> None:
     """Raise a problem at a sum with true or false, or of a moment and a number."""
     from sqlglot import exp
@@ -590,28 +505,6 @@ def _check_sum(node: exp.Add | exp.Sub) -> None:
     elif not ("boolean" in kinds and "number" in kinds):
         return
     raise ExpressionProblem(f"'{{key}}' adds or subtracts what Spark does not{advice}")
-
-
-def check_bits(tree: exp.Expression) -> None:
-    """Raise a problem at bit operators on a value that is no whole number."""
-    from sqlglot import exp
-
-    operators = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot)
-    for node in tree.find_all(*operators):
-        for part in filter(None, (node.this, node.args.get("expression"))):
-            found = family(part)
-            if isinstance(node, exp.BitwiseNot) and found == "string":
-                found = "a text"
-            written = part.unnest().type
-            is_whole = written is None or written.this in exp.DataType.INTEGER_TYPES
-            is_known = isinstance(part.unnest(), exp.Column | exp.Cast | exp.Literal)
-            if found == "number" and is_known and not is_whole:
-                found = written.sql("spark").lower()
-            if found not in (None, "null", "number"):
-                raise ExpressionProblem(
-                    f"'{{key}}' has bits of the type {found}, which only whole numbers"
-                    " have: write a cast to bigint"
-                )
 
 
 def check_intervals(tree: exp.Expression) -> None:
