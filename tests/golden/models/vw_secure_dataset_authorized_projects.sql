@@ -90,7 +90,7 @@ visible_rows as (
 )
 
 -- Masks, on visible rows only; their conditions see unmasked values. A condition that
--- is null masks: `(not (...)) is not true` says so where `is not false` would miss the
+-- is null masks: `(not (...)) is not true` does so where `is not false` would miss the
 -- null of an `in (select ...)`.
 select
     project_id,
