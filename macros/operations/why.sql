@@ -19,18 +19,6 @@
 {% endmacro %}
 
 
-{# Whether the relation of a model exists, whatever its type. #}
-{% macro _is_built(name) %}
-    {%- set found = [] -%}
-    {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == name -%}
-        {%- if adapter.get_relation(node.database, node.schema, node.alias) -%}
-            {% do found.append(name) %}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(found | length > 0) }}
-{% endmacro %}
-
-
 {#
     A query of the users that are rejected for a conflict, if one of the conflicting deliveries is asked
     for: staging keeps only one of these deliveries.

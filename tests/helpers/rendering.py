@@ -46,7 +46,7 @@ FILES = (
         ROOT / f"macros/operations/{name}.sql"
         for name in (
             *("print_predicate", "render_grants", "render_policies"),
-            *("why", "check_built"),
+            *("why", "not_built"),
             *("check_feeds", "check_replica", "uncounted_deliveries_query"),
         )
     ),

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from secure_datasets.questions import differences
-from secure_datasets.questions.asked import AccessQuestions, QuestionError
+from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.edits import Edits
 from secure_datasets.questions.kept import Kept
 from secure_datasets.questions.names import Named, NotKnown, find
+from secure_datasets.questions.text import not_built
 
 SOURCES = [
     Named("data source", "1", "core_banking"),
@@ -98,8 +99,9 @@ def test_Q7_days_that_can_t_be_read_are_as_days_that_are_not_kept(
             assert kept.files(day) == {}
 
 
-def test_Q5_a_review_that_is_not_built_says_how_it_is_built():
-    with pytest.raises(QuestionError, match="run dbt build --select tag:review there"):
-        AccessQuestions().not_built("review", ["access_findings"], "s")
-    with pytest.raises(QuestionError, match="run dbt there first"):
-        AccessQuestions().not_built("who", ["stg_users"], "s")
+def test_Q5_what_is_not_built_says_how_it_is_built():
+    findings = {"name": "access_findings", "schema": "s"}
+    assert "run dbt there first" in not_built([findings])
+    said = not_built([findings, findings], "dbt build --select tag:review")
+    assert said.startswith("there is no access_findings in the schema 's', and 1 more")
+    assert "run dbt build --select tag:review there first" in said

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any, NoReturn
 
 from secure_datasets.config.plan import PREFIX, trimmed
+from secure_datasets.config.references import STAGED
 from secure_datasets.config.steering import printable, without_steering
 from secure_datasets.questions import notes, text
 from secure_datasets.questions.explanations import access_explanations
@@ -14,7 +15,7 @@ from secure_datasets.questions.facts import answers
 from secure_datasets.questions.facts.built import Built, Macros, Ref
 from secure_datasets.questions.facts.people import people
 from secure_datasets.questions.notes import Facts
-from secure_datasets.questions.shown import Shown
+from secure_datasets.questions.shown import Shown, without_past
 from secure_datasets.sql.expressions import INTEGERS
 from secure_datasets.sql.spelling import listed
 
@@ -32,10 +33,7 @@ class QuestionError(Exception):
 class AccessQuestions:
     """Reads questions about access, and answers them by the product's macros."""
 
-    called_beside_id = staticmethod(text.called_beside_id)
-    made_anew = staticmethod(text.made_anew)
     explanations = staticmethod(access_explanations)
-    shown = Shown
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, without control characters of a terminal."""
@@ -144,7 +142,7 @@ class AccessQuestions:
         question["shown"] = answers.shown_by(built, kind, name)
         read = answers.relations_of(built, kind, name)
         ahead = macros["staged_since"]([question["shown"], *read])
-        macros["check_built"]("why", ahead)
+        self._check_built("why", ahead["not_built"], macros)
         about = answers.about_row if kind == "dataset" else answers.about_object
         found = []
         for person in self.people(question["user"], "why", macros, ref):
@@ -168,6 +166,39 @@ class AccessQuestions:
             lines += ["", *map(printable, text.as_lines(question, person, answer))]
         return [*lines, ""]
 
+    def who(self, user: Any, given: Facts, macros: Macros, ref: Ref) -> None:
+        """Print what the users of a name see.
+
+        given  dbt's `nodes`, `run_query` and `print`; the variable `as_of`; and
+               `has_schema`, whether a schema exists
+        """
+        say, table = given["print"], macros["print_table"]
+        # The user comes first, so the check of the further relations follows below.
+        users = macros["model_named"](f"{STAGED}users")
+        if not given["has_schema"](users["database"], users["schema"]):
+            self.stop(f"who: {text.not_built([users])}.")
+        for person in self.people(user, "who", macros, ref):
+            say("")
+            say(printable(text.as_user(person)))
+            unknown = without_past(macros, given["nodes"], given["as_of"])
+            shown = Shown(macros, ref, person["user_id"], unknown)
+            ahead = macros["staged_since"](shown.relations())
+            self._check_built("who", ahead["not_built"], macros)
+            if ahead["of_before"]:
+                say(text.shown_before(ahead["tables"], ahead["stored"]))
+            run_query = given["run_query"]
+            # A user's rows are few: Spark estimates this from the statistics of the
+            # access views.
+            run_query("set spark.sql.cbo.enabled = true")
+            headers = ["tier", "object", "access type", "through"]
+            table(headers, shown.objects(run_query), align="left")
+            table(["secure dataset", "tier", "rows"], shown.datasets(run_query))
+            if unknown:
+                say(text.past_unknown(unknown))
+            if by_rule := shown.rules(run_query):
+                headers = ["secure dataset", "rule", "what it does", "rows"]
+                table(headers, by_rule, align="left")
+
     def people(
         self, user: Any, operation: str, macros: Macros, ref: Ref
     ) -> list[Facts]:
@@ -179,17 +210,9 @@ class AccessQuestions:
             f" '{str(user).strip()}'."
         )
 
-    def not_built(self, operation: str, names: list[str], schema: str) -> NoReturn:
-        """Stop: the relation of the question does not exist."""
-        first, *others = names
-        more = f", and {len(others)} more that it asks are missing" if others else ""
-        # A run may omit relations that only reviews read.
-        is_review = operation == "review"
-        first_run = "dbt build --select tag:review" if is_review else "dbt"
-        self.stop(
-            f"{operation}: there is no {first} in the schema '{schema}'{more}: run"
-            f" {first_run} there first, or call this where it was run."
-        )
+    def _check_built(self, operation: str, names: list[str], macros: Macros) -> None:
+        if missing := names and macros["not_built"](names):
+            self.stop(f"{operation}: {text.not_built(missing)}.")
 
     def _nowhere(self, question: Facts, answer: Facts) -> NoReturn:
         """Stop: the row or the object does not exist."""

@@ -16,6 +16,7 @@ from secure_datasets.questions.configs import Edited
 from secure_datasets.questions.lookups import Answer, Lookups, Table
 from secure_datasets.questions.macros import Package, Row
 from secure_datasets.questions.names import Named
+from secure_datasets.questions.shown import without_past
 
 QUERIES = ("changed_access", "changed_raw_rows", "changed_paths", "access_changes")
 SCHEMA = "compared_states"
@@ -280,7 +281,8 @@ def changes(
     # An unknown user fails before the comparison starts.
     chosen = None if user is None else int(names.find(user))
     found = access_changes(before, after, schemas, is_supposed=not since)
-    unknown = before["datasets_without_past"]()
+    nodes, as_of = before.context["graph"].nodes, before.vars.get("as_of")
+    unknown = without_past(before, nodes, as_of)
     config = after.state.document["config"]
     users_of = {
         name: touched_users(before, after, name) if chosen is None else {chosen}

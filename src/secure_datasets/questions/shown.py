@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import Any
 
+from secure_datasets.config import references
 from secure_datasets.config.plan import PREFIX, parent_dataset, ruling_dataset
 from secure_datasets.config.tiers import restricted_datasets
 from secure_datasets.questions.facts.built import Built, Macros, Ref
@@ -148,6 +149,22 @@ order by 1, 2{order}"""
                     rows.append(["", rule["title"], "shows the value itself", shown])
             rows.append(["", "all of them", "let through", counts[len(rules)]])
         return rows
+
+
+def without_past(macros: Macros, nodes: Facts, as_of: Any) -> dict[str, list[str]]:
+    """Return the datasets that a past state lacks, each with its raw tables.
+
+    These raw tables keep no past. Empty in the present. The snapshots of a format may
+    have the past of such a table: then the dataset is there, and known.
+    """
+    if as_of is None:
+        return {}
+    feeds = {table: macros["feed_of"](table) for table in macros["repository_tables"]()}
+    config = macros["secure_datasets_config"]()
+    found = references.without_past(config, nodes, feeds)
+    missing = macros["not_built"]([PREFIX + name for name in found])
+    names = [node["name"].removeprefix(PREFIX) for node in missing]
+    return {name: tables for name, tables in found.items() if name in names}
 
 
 def _joined(columns: list[str]) -> str:

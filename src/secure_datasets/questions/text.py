@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import Any
 
 from secure_datasets.questions.notes import GATES, NOT_ASKED, Facts, Note, named
@@ -38,13 +39,14 @@ def called(person: Facts) -> str:
     return f"{known} (user {user})" if known else f"User {user}"
 
 
-def called_beside_id(person: Facts) -> str:
-    """Return the text after a user's id: `, Hyun-woo Park (hpark)`."""
+def as_user(person: Facts) -> str:
+    """Return the line above what a user sees: `User 8, Hyun-woo Park (hpark)`."""
     name, login = full_name(person), person["login_name"]
-    if name and login:
-        return f", {name} ({login})"
     known = name or login or person.get("email")
-    return f", {known}" if known else ""
+    if name and login:
+        known = f"{name} ({login})"
+    live = "" if person["is_live"] else ": not active, so nothing but the global events"
+    return f"User {person['user_id']}{f', {known}' if known else ''}{live}"
 
 
 def known_as(person: Facts) -> str:
@@ -99,6 +101,35 @@ def made_anew(tables: list[str], stored: list[str]) -> str:
     if stored:
         parts.append(f"{', '.join(stored)} {_was(stored)} made anew")
     return ", and ".join(parts)
+
+
+def shown_before(tables: list[str], stored: list[str]) -> str:
+    """Return the line about what was made since a user's relations were made."""
+    return (
+        "Not as it is shown yet: since the secure datasets were made, or what else is"
+        f" asked, {made_anew(tables, stored)}. What follows is by the newest of each"
+        " that is built, and may be that of neither state: run dbt, and ask again."
+    )
+
+
+def past_unknown(unknown: dict[str, list[str]]) -> str:
+    """Return the line about datasets without a past, each with its raw tables."""
+    tables = dict.fromkeys(chain.from_iterable(unknown.values()))
+    return (
+        f"Not known: the past of {', '.join(tables)}. The feed holds the present alone;"
+        " if its format keeps snapshots, build the state of the day. See docs/feeds.md"
+        " of the package."
+    )
+
+
+def not_built(nodes: list[Facts], first_run: str = "dbt") -> str:
+    """Return why nothing can be answered: the relations of nodes do not exist."""
+    first, *others = nodes
+    more = f", and {len(others)} more that it asks are missing" if others else ""
+    return (
+        f"there is no {first['name']} in the schema '{first['schema']}'{more}: run"
+        f" {first_run} there first, or call this where it was run"
+    )
 
 
 def _was(names: list[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from secure_datasets.config.steering import printable, without_steering
 from secure_datasets.questions.facts.built import Built, Macros
+from secure_datasets.questions.text import not_built
 from secure_datasets.review.made import days_of_review, history_of, made_of, of_before
 from secure_datasets.review.pack import Campaign, Pack, Row
 from secure_datasets.review.queries import review_queries
@@ -66,8 +67,8 @@ class Reviews(ABC):
             )
         if user and months:
             self.stop("the page of a user tells no months: ask for them with a pack.")
-        for name in NEEDED:
-            macros["check_built"]("review", {"not_built": [name]})
+        if missing := macros["not_built"](NEEDED):
+            self.stop(f"{not_built(missing, 'dbt build --select tag:review')}.")
         ids = None
         if asked := owner or user:
             ids = self.users(asked, built.rows(users_called(built, asked)))

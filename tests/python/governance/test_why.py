@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -166,22 +167,25 @@ CASES = range(int(os.environ.get("RANDOM_POLICIES", 12)))
 
 
 @pytest.mark.parametrize(
-    ("first", "login", "email", "said", "beside"),
+    ("first", "login", "email", "said", "above"),
     [
-        ("Ann", "ann", None, "Ann (ann, user 7)", ", Ann (ann)"),
-        ("Ann", None, "a@b.org", "Ann (user 7)", ", Ann"),
-        (None, "cblecker", "a@b.org", "cblecker (user 7)", ", cblecker"),
-        ("", "", "a@b.org", "a@b.org (user 7)", ", a@b.org"),
-        (None, None, None, "User 7", ""),
+        ("Ann", "ann", None, "Ann (ann, user 7)", "User 7, Ann (ann)"),
+        ("Ann", None, "a@b.org", "Ann (user 7)", "User 7, Ann"),
+        (None, "cblecker", "a@b.org", "cblecker (user 7)", "User 7, cblecker"),
+        ("", "", "a@b.org", "a@b.org (user 7)", "User 7, a@b.org"),
+        (None, None, None, "User 7", "User 7"),
     ],
 )
 def test_a_user_without_a_name_is_called_by_login_address_or_id(
-    first, login, email, said, beside
+    first, login, email, said, above
 ):
     person = {"user_id": 7, "first_name": first, "last_name": None}
     person |= {"login_name": login, "email": email}
     assert text.called(person) == said
-    assert text.called_beside_id(person) == beside
+    assert text.as_user(person | {"is_live": True}) == above
+    assert text.as_user(person | {"is_live": False}) == (
+        f"{above}: not active, so nothing but the global events"
+    )
 
 
 def policies_sandbox(seed: int) -> tuple[Case, Database, Asked]:
@@ -808,6 +812,7 @@ def test_W9_what_no_run_has_built_is_told_before_anything_is_asked(missing, said
         for name in (*missing, "stored_elsewhere")
     }
     bank.since |= {"not_built": [*missing, "stored_elsewhere"]}
+    bank._called["not_built"] = partial(bank._call, "not_built")
     adapter = bank._templates["why"].globals["adapter"]
     there = {"get_relation": lambda *name: name[2] == "stored_elsewhere"}
     bank.stand_in(adapter=SimpleNamespace(**vars(adapter) | there), rows_of=None)

@@ -73,7 +73,7 @@ def _rows_gained(
             if case["tier"] in state.tiers
         ]
         # A past state may contain access alone, without the bases.
-        if cases and not built.macros["_is_built"](entry["base"]):
+        if cases and built.macros["not_built"]([entry["base"]]):
             uncounted[entry["base"]] = None
             continue
         for case in cases:
