@@ -241,7 +241,7 @@ class Asked(Macros):
         self.asked_since: list[str] = []
         # Models without a build.
         self.unbuilt: set[str] = set()
-        self._called["not_built"] = self.unbuilt.intersection
+        self._called["not_built"] = lambda names: self.unbuilt.intersection(names)
         self._called["staged_since"] = self.staged_since
         # Nobody has noted where the raw tables are.
         self._called["check_raw_schema"] = lambda: ""
