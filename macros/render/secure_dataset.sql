@@ -120,18 +120,9 @@
     view_outcomes. A stale one looks for rules on former tables, or does not know the view at all.
 #}
 {% macro _check_outcomes(view) %}
-    {%- set outcomes = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
-        | selectattr('name', 'equalto', 'view_outcomes') | first -%}
-    {#- Without a text there is no view yet, and reading it fails. -#}
-    {%- set text = adapter.text_of_view(outcomes.relation_name) -%}
-    {%- for rows in (secure_datasets.view_references() if text else {}).values() -%}
-        {%- for row in rows if row[0] == view and adapter.secure_datasets().values_row(row) not in text -%}
-            {{ exceptions.raise_compiler_error(
-                "'view_outcomes' does not know " ~ row | join(', ') ~ ", by which it decides who reads '" ~ view
-                ~ "': it was not run since that changed. Run '+" ~ view ~ "'."
-            ) }}
-        {%- endfor -%}
-    {%- endfor -%}
+    {%- set text = adapter.text_of_view(secure_datasets.model_named('view_outcomes').relation_name) -%}
+    {#- Without a text there is no view yet, so reading it fails. -#}
+    {% do adapter.secure_datasets().check_outcomes(view, secure_datasets.view_references() if text else {}, text) %}
 {% endmacro %}
 
 

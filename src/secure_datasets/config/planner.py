@@ -16,7 +16,6 @@ class Planner(ABC):
 
     sql_text = staticmethod(expressions.sql_text)
     values_query = staticmethod(writing.values_query)
-    values_row = staticmethod(writing.values_row)
     row_key = staticmethod(writing.row_key)
     union_of = staticmethod(writing.union_of)
     named_keys = staticmethod(writing.named_keys)

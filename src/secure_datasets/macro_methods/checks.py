@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from dbt_secure_spark import lineage
@@ -14,6 +15,7 @@ from secure_datasets.config.document import (
 from secure_datasets.config.raw_tables import raw_tables
 from secure_datasets.macro_methods.documents import Documents
 from secure_datasets.sql import spelling
+from secure_datasets.sql.writing import values_row
 
 # The keys of a node that locate its relation.
 PLACE = ("database", "schema", "alias")
@@ -166,6 +168,44 @@ class Checks(Documents):
                 each.removesuffix(".") for each in installed.rights_kept(nodes)
             ]
         return problems
+
+    def told_mistakes(
+        self, mistakes: list[str], schema: str, is_replica: bool
+    ) -> Iterator[str]:
+        """Return the lines of a check, and stop dbt after them if anything is wrong.
+
+        schema      the schema of the raw tables
+        is_replica  whether the raw tables were looked at
+        """
+        yield from (f"- {mistake}" for mistake in mistakes)
+        if not is_replica:
+            yield (
+                f"The raw tables in {schema} were not looked at, which takes Spark:"
+                " secure-datasets check --replica does."
+            )
+        if mistakes:
+            are = "thing is" if len(mistakes) == 1 else "things are"
+            self.stop(f"check: {len(mistakes)} {are} wrong.")
+        yield (
+            "Nothing is wrong with the config, the documentation that it is held"
+            f" against, and the feeds{', nor with the raw tables' * is_replica}."
+        )
+
+    def check_outcomes(
+        self, view: str, references: dict[str, list[list[str]]], text: str
+    ) -> None:
+        """Stop dbt if the view of outcomes does not know a row about a secured view.
+
+        references  the rows that decide who reads the secured views
+        text        the text of the view of outcomes
+        """
+        for row in chain.from_iterable(references.values()):
+            if row[0] == view and values_row(row) not in text:
+                self.stop(
+                    f"'view_outcomes' does not know {', '.join(row)}, by which it"
+                    f" decides who reads '{view}': it was not run since that changed."
+                    f" Run '+{view}'."
+                )
 
     def listed(self, name: object, known: Iterable[object]) -> str:
         """Return the known names, and which of them is near one that is none."""
