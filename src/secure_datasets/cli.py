@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dbt_secure_spark.moments import is_past, moment
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.engines.published import (
-    PRODUCT,
     Elsewhere,
     Moved,
     NoState,
@@ -963,7 +963,7 @@ def _what_if_config(options: argparse.Namespace) -> int:
         from secure_datasets.questions.differences import changes_of_config
         from secure_datasets.questions.resolution import resolved
 
-        if now.state.values["project"] == PRODUCT:
+        if now.state.values["project"] == PACKAGE:
             raise Unasked("--config is for a project that installs the package")
         edited = edited_config(now, _project(options).folder)
         for name in edited.not_compared:
@@ -1247,7 +1247,7 @@ def _check_roles(project: Project) -> int:
 
     try:
         state = read_state(project.state_path(), VERSION)
-        if state.values["project"] == PRODUCT:
+        if state.values["project"] == PACKAGE:
             # It has only the package's own config, which the tests cover.
             return YES
         check_files(state)

@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from dbt_secure_spark.in_time import holds_in_time
+from secure_datasets.config.plan import PACKAGE, PREFIX
 from secure_datasets.leaks import audience
 from secure_datasets.render.granting import Granting, Place
 
-PRODUCT = "secure_datasets"
-SECURE = "vw_secure_dataset_"
 BUILT = ("model", "seed", "snapshot")
 # Nodes that store rows of all users, such as a test that stores its failures.
 READ_OR_STORED = ("source", "test")
@@ -56,7 +55,7 @@ def names_taken(nodes: Iterable[Node]) -> Iterator[str]:
         elif kind not in BUILT:
             continue
         # The metastore knows no capitals.
-        if node["package_name"] == PRODUCT:
+        if node["package_name"] == PACKAGE:
             known[name.lower()] = kind
         else:
             others.append((name, node))
@@ -104,7 +103,7 @@ def rights_kept(nodes: Mapping[str, Node]) -> Iterator[str]:
     nodes  dbt's nodes of all projects, by id
     """
     for key, node in nodes.items():
-        is_own = node["package_name"] == PRODUCT and node["fqn"][1] in FOLDERS
+        is_own = node["package_name"] == PACKAGE and node["fqn"][1] in FOLDERS
         is_built = node["resource_type"] in ("model", "snapshot")
         if not is_built or is_own or _is_read_anew(node) or _hands_time_on(node):
             continue
@@ -195,7 +194,7 @@ def grant_anything(nodes: list[Node]) -> bool:
 def _kept_otherwise(nodes: list[Node], config: dict[str, Any]) -> Iterator[str]:
     """Yield a sentence about each model that is stored or read in a forbidden way."""
     for node in nodes:
-        if node["package_name"] == PRODUCT and node["resource_type"] == "model":
+        if node["package_name"] == PACKAGE and node["resource_type"] == "model":
             yield from _otherwise(node)
     made_of = _bases(config) | _of_users(config)
     for node in nodes:
@@ -251,7 +250,7 @@ def _of_all(nodes: list[Node], config: dict[str, Any], is_clone: bool) -> list[N
         and (
             node["name"] in names
             or (
-                node["package_name"] == PRODUCT
+                node["package_name"] == PACKAGE
                 and not (is_clone and node["fqn"][1] not in FOLDERS)
             )
         )
@@ -260,7 +259,7 @@ def _of_all(nodes: list[Node], config: dict[str, Any], is_clone: bool) -> list[N
 
 def _secure(config: dict[str, Any]) -> set[str]:
     """Return the secure datasets."""
-    return {f"{SECURE}{name}" for name in config["datasets"]}
+    return {f"{PREFIX}{name}" for name in config["datasets"]}
 
 
 def _of_users(config: dict[str, Any]) -> set[str]:
@@ -289,7 +288,7 @@ def _otherwise(node: Node) -> Iterator[str]:
     """Yield a sentence about each difference from the product's own setting."""
     if "`" in (node.get("relation_name") or ""):
         yield (
-            f"The model '{node['name']}' of {PRODUCT} would be called"
+            f"The model '{node['name']}' of {PACKAGE} would be called"
             f" {node['relation_name']}, and versions are found by names without"
             " backticks: take `quoting` out of dbt_project.yml."
         )
@@ -308,7 +307,7 @@ def _otherwise(node: Node) -> Iterator[str]:
     )
     if is_kept != kept:
         yield (
-            f"The model '{node['name']}' of {PRODUCT} is to be materialized: {kept[0]},"
+            f"The model '{node['name']}' of {PACKAGE} is to be materialized: {kept[0]},"
             f" reads_latest: {str(is_latest).lower()}, inline_views:"
             f" {str(is_inlined).lower()}, and dbt_project.yml says otherwise of it: let"
             " what it says of models stand under the name of your project."

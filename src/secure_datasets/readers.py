@@ -11,7 +11,7 @@ from dbt_common.exceptions import CompilationError
 from dbt_common.utils import md5
 
 from dbt_secure_spark.versions import rows_of
-from secure_datasets.config.document import PACKAGE
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.config.tiers import has_public_rows
 from secure_datasets.render.readers import (
     function_body,

@@ -30,7 +30,6 @@ from secure_datasets.questions.rejections import flaw_of
 from secure_datasets.sql import spelling
 from secure_datasets.sql.writing import row_filter
 
-PREFIX = "vw_secure_dataset_"
 SEEN, NOT_SEEN = "seen", "not seen"
 NULL = "null"
 Keys = dict[str, str | None]
@@ -102,7 +101,7 @@ class World:
         """Return the rows of a dataset that a user sees, with some columns."""
         listed = ", ".join(f"`{column}`" for column in columns) or "1 as the_row"
         return self.package["rows_of"](
-            f"select {listed} from {self.relations[PREFIX + dataset]}"
+            f"select {listed} from {self.relations[plan.PREFIX + dataset]}"
             f" where user_id = {user} or user_id is null"
         )
 

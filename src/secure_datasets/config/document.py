@@ -20,11 +20,10 @@ import jinja2
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
-from secure_datasets.config.plan import PREFIX
+from secure_datasets.config.plan import PACKAGE, PREFIX
 from secure_datasets.config.problems import ConfigProblem, entry_of, told
 from secure_datasets.config.reading import read
 
-PACKAGE = "secure_datasets"
 MACRO = "secure_datasets_config"
 # The macro with a root project's additions; an adapter's prefix is possible too.
 ADDED = f"default__{MACRO}"

@@ -21,6 +21,8 @@ Role = str | int
 # The role that every live user holds; no group has this name.
 EVERYBODY = "*"
 
+# The name of the dbt package, and the beginning of the name of a secure dataset.
+PACKAGE = "secure_datasets"
 PREFIX = "vw_secure_dataset_"
 # The characters with the Unicode property White_Space, which staging trims.
 WHITE_SPACE = "".join(

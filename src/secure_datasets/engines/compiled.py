@@ -27,6 +27,7 @@ import yaml
 
 from dbt_secure_spark.in_time import NOW, of_columns
 from secure_datasets.by_dbt import sentence_of
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.digest import python_part
 from secure_datasets.engines.duckdb import DuckDB, Made, Rows
 from secure_datasets.engines.frames import Dbt, Session, load_model
@@ -206,8 +207,7 @@ def raw_of(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {
         source["name"]: plain_name(source["relation_name"])
         for source in manifest["sources"].values()
-        if source["package_name"] == "secure_datasets"
-        and source["source_name"] == "repository"
+        if source["package_name"] == PACKAGE and source["source_name"] == "repository"
     }
 
 

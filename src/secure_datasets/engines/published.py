@@ -24,12 +24,12 @@ from urllib.parse import unquote, urlsplit
 from dbt_secure_spark.formats import format_of
 from dbt_secure_spark.versions import Published, RawRead, is_data
 from secure_datasets import digest
+from secure_datasets.config.plan import PACKAGE
 
 if TYPE_CHECKING:
     from secure_datasets.engines.duckdb import Relation
 
 FORMAT = 1
-PRODUCT = "secure_datasets"
 STATE = "published.json"
 BUILDING = "published.run.json"
 # The keys of a state, with the types of their values.
@@ -83,7 +83,7 @@ class State:
     @property
     def document(self) -> dict[str, Any]:
         """The product's part: the config, the raw tables, the macros."""
-        return self.values["documents"][PRODUCT]
+        return self.values["documents"][PACKAGE]
 
     @property
     def about(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def read_state(path: Path, version: str) -> State:
             " with the version that is installed"
         )
     documents = values.get("documents")
-    document = documents.get(PRODUCT) if isinstance(documents, dict) else None
+    document = documents.get(PACKAGE) if isinstance(documents, dict) else None
     if document is None:
         raise NoState(f"{path} was written by a run without the secure datasets")
     written_by = document.get("version") if isinstance(document, dict) else None
@@ -163,7 +163,7 @@ def _check_shape(path: Path, values: dict[str, Any]) -> None:
     """Raise `NoState` if a state has not what each state has."""
     parts: list[tuple[str, Any, Mapping[str, Any]]] = [("", values, SHAPE)]
     parts.append(
-        (f"documents.{PRODUCT}.", values["documents"][PRODUCT], SHAPE_OF_DOCUMENT)
+        (f"documents.{PACKAGE}.", values["documents"][PACKAGE], SHAPE_OF_DOCUMENT)
     )
     parts.append(("graph.", values.get("graph"), {"nodes": dict, "sources": dict}))
     for part, shape in (

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from secure_datasets.config.plan import PACKAGE
+
 if TYPE_CHECKING:
     from dbt.contracts.graph.nodes import ManifestSQLNode
 
-PACKAGE = "secure_datasets"
 # The source of the raw tables.
 RAW_SOURCE = "repository"
 # All folders of the product's models but `secure`.

@@ -22,8 +22,8 @@ from jinja2 import TemplateError, meta, nodes
 
 from dbt_secure_spark.settings import OF_CHANGES, OF_THE_PAST
 from dbt_secure_spark.versions import SUFFIX, named_versions
-from secure_datasets.config.plan import restrictions_on, star_query
-from secure_datasets.leaks.audience import PACKAGE, RAW_SOURCE, is_for_administrators
+from secure_datasets.config.plan import PACKAGE, PREFIX, restrictions_on, star_query
+from secure_datasets.leaks.audience import RAW_SOURCE, is_for_administrators
 from secure_datasets.leaks.detector import Detector, Finding, Model, Protected
 from secure_datasets.leaks.proof import USER
 from secure_datasets.leaks.python import (
@@ -54,7 +54,6 @@ from secure_datasets.sql.expressions import FILE_FORMATS
 from secure_datasets.sql.statements import NotUnderstood
 
 CONFIG = "secure_datasets_config"
-SECURE = "vw_secure_dataset_"
 # The materializations that store or publish exactly the rows of the compiled query. A
 # data test stores its failing rows if `store_failures` is set.
 KNOWN_MATERIALIZATIONS = (
@@ -211,9 +210,9 @@ class Graph:
                 continue
             name = node.name
             is_products = is_for_administrators(node)
-            if name.removeprefix(SECURE) in datasets and name.startswith(SECURE):
+            if name.removeprefix(PREFIX) in datasets and name.startswith(PREFIX):
                 is_ruled = self.is_rendered(node)
-                columns = self.secure_columns(name.removeprefix(SECURE))
+                columns = self.secure_columns(name.removeprefix(PREFIX))
                 per_user[key] = columns if is_ruled else None
             elif name in access_views and name not in own:
                 per_user[key] = None
@@ -235,7 +234,7 @@ class Graph:
         packages = {root} | {
             node.package_name
             for node in self.manifest.nodes.values()
-            if node.name.startswith(SECURE)
+            if node.name.startswith(PREFIX)
         }
         found = set()
         for name in names:
@@ -257,7 +256,7 @@ class Graph:
     def carried(self, name: str) -> list[str]:
         """Return the columns of a secure dataset after user_id."""
         dataset = self.config["datasets"][name]
-        below = (dataset.get("base") or "").removeprefix(SECURE)
+        below = (dataset.get("base") or "").removeprefix(PREFIX)
         if "tier" in dataset:
             return self.config["tiers"][dataset["tier"]]["carries"]
         if "switch" in dataset:
@@ -810,7 +809,7 @@ def _is_rendered(node: ManifestSQLNode, beside: Container[str]) -> bool:
                 return False
             arguments = [getattr(argument, "value", None) for argument in item.args]
             rendered.append((name, arguments))
-    return rendered == [("secure_dataset", [node.name.removeprefix(SECURE)])]
+    return rendered == [("secure_dataset", [node.name.removeprefix(PREFIX)])]
 
 
 def _called(item: nodes.Node) -> str | None:

@@ -16,7 +16,7 @@ from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
 from dbt_secure_spark.macros import PACKAGE as ADAPTER
-from secure_datasets.leaks.audience import PACKAGE
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.leaks.understood import is_of_a_row
 
 SPINE, LENGTH = "date_spine", "get_intervals_between"

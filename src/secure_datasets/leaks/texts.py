@@ -16,7 +16,7 @@ from dbt.contracts.graph.manifest import Manifest
 from dbt.contracts.graph.nodes import BatchContext, ManifestSQLNode
 from dbt_common.exceptions import DbtRuntimeError
 
-from secure_datasets.leaks.audience import PACKAGE
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.leaks.spines import WITH_SPINES, Spines, are_of_dbt
 
 OF_ROWS = "its text is made of rows that are read while it is compiled"

@@ -9,9 +9,7 @@ from typing import Any
 from dbt_secure_spark import lineage
 from secure_datasets import installed
 from secure_datasets.config import feeds, plan, problems, references
-from secure_datasets.config.document import (
-    PACKAGE,
-)
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.config.raw_tables import raw_tables
 from secure_datasets.macro_methods.documents import Documents
 from secure_datasets.sql import spelling

@@ -16,12 +16,12 @@ from secure_datasets.config.checks import check
 from secure_datasets.config.document import (
     ADDED,
     MACRO,
-    PACKAGE,
     Source,
 )
 from secure_datasets.config.errors import ConfigError
 from secure_datasets.config.layers import lay_on
 from secure_datasets.config.models import Models
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.config.planner import Planner
 from secure_datasets.config.problems import ConfigProblem, ConfigProblems
 from secure_datasets.config.reading import Document, read

@@ -13,13 +13,13 @@ from secure_datasets import installed
 from secure_datasets.config import plan, tags
 from secure_datasets.config.document import (
     MACRO,
-    PACKAGE,
     Source,
     is_noticed,
     not_taken,
     source_of,
 )
 from secure_datasets.config.models import Models
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.macro_methods.checks import Checks
 from secure_datasets.macro_methods.documents import NO_TEXT
 from secure_datasets.macro_methods.printed import Printed

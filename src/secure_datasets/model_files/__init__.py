@@ -20,8 +20,7 @@ from typing import Any
 import yaml
 
 from secure_datasets.config.models import Models
-from secure_datasets.config.plan import PREFIX, parent_dataset, tier_columns
-from secure_datasets.engines.published import PRODUCT
+from secure_datasets.config.plan import PACKAGE, PREFIX, parent_dataset, tier_columns
 from secure_datasets.model_files.entries import (
     Column,
     Flow,
@@ -64,19 +63,19 @@ class _Entry:
 def written(folder: Path) -> Written:
     """Return the files that a project lacks, or that are not as the config is."""
     settings = _settings(folder)
-    is_product = settings["name"] == PRODUCT
+    is_product = settings["name"] == PACKAGE
     packages = folder / settings.get("packages-install-path", "dbt_packages")
-    product = folder if is_product else packages / PRODUCT
+    product = folder if is_product else packages / PACKAGE
     if not (product / CONFIG).is_file():
         raise QuestionError(f"{product} has no {CONFIG}: run `dbt deps`")
     own = settings.get("vars") or {}
-    known = {**_settings(product)["vars"], **own, **(own.get(PRODUCT) or {})}
+    known = {**_settings(product)["vars"], **own, **(own.get(PACKAGE) or {})}
     # A rule's relations and variables make no difference here.
     context = {
         "ref": lambda *names, **_: f"`{names[-1]}`",
         "source": lambda *names: ".".join(f"`{name}`" for name in names),
         "var": lambda name, default=None: known.get(name, default),
-        "target": SimpleNamespace(schema=PRODUCT, name="", type="secure_spark"),
+        "target": SimpleNamespace(schema=PACKAGE, name="", type="secure_spark"),
     }
     text = (product / CONFIG).read_text(encoding="utf-8")
     config = config_of_files(text, None if is_product else folder, context, Models())
@@ -208,7 +207,7 @@ class _Files:
         said = entry.columns.get(name, {}) if entry else {}
         column = {key: said[key] for key in SAID if said.get(key)}
         if entry and "description" in column and not self._is_own(entry.path):
-            text = DOC.sub(rf"doc('{PRODUCT}', '\1')", column["description"])
+            text = DOC.sub(rf"doc('{PACKAGE}', '\1')", column["description"])
             column["description"] = text
         return {"name": name, **column}
 
@@ -291,7 +290,7 @@ class _Files:
             user = next(column for column in columns if column["name"] == USER)
             user["data_tests"] = ["not_null"]
         shows = f"All columns of `{base}`, then {after}. " if base else ""
-        about = "about_tiers" if self.package is None else f"{PRODUCT}', 'about_tiers"
+        about = "about_tiers" if self.package is None else f"{PACKAGE}', 'about_tiers"
         return {
             "description": filled(
                 f"One row per {rows} {SEEN}. {self._rule(dataset)}"
@@ -324,7 +323,7 @@ class _Files:
         return any("visible_to" in case for case in cases)
 
     def _are_unique(self, keys: list[str]) -> list[dict[str, Any]]:
-        test = "unique_rows" if self.package is None else f"{PRODUCT}.unique_rows"
+        test = "unique_rows" if self.package is None else f"{PACKAGE}.unique_rows"
         return [{test: {"arguments": {"columns": FlowList(keys)}}}]
 
 

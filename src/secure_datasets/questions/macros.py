@@ -17,6 +17,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from dbt_secure_spark import lineage
 from dbt_secure_spark.moments import moment
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.config.planner import Planner
 from secure_datasets.config.tiers import linking_columns
 from secure_datasets.engines.published import State
@@ -31,7 +32,6 @@ from secure_datasets.review.models import query_of_review
 from secure_datasets.review.reviews import Reviews
 
 Row = dict[str, Any]
-PACKAGE = "secure_datasets"
 UNCOUNTED = "uncounted_deliveries"
 # The methods of a review that macros may call.
 OF_REVIEWS = ("review",)
@@ -229,7 +229,7 @@ class Package:
         if not found:
             raise QuestionError(f"the project has no relation {'.'.join(names)}")
         # dbt looks for the product's own first.
-        found.sort(key=lambda node: node["package_name"] != "secure_datasets")
+        found.sort(key=lambda node: node["package_name"] != PACKAGE)
         return found[0]["relation_name"]
 
     def _source(self, source: str, name: str) -> str:
@@ -258,9 +258,7 @@ class _Planner(Planner):
 
     def __init__(self, nodes: list[Row]) -> None:
         # If two projects have the model, the root project's model counts.
-        self.nodes = sorted(
-            nodes, key=lambda node: node["package_name"] == "secure_datasets"
-        )
+        self.nodes = sorted(nodes, key=lambda node: node["package_name"] == PACKAGE)
 
     def checked(self, document: Row, is_parsing: bool) -> Row:
         """Return the config, which the run has checked."""

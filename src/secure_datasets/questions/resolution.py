@@ -23,7 +23,7 @@ from jinja2 import TemplateError
 from dbt_secure_spark.in_time import NOW
 from dbt_secure_spark.lineage import digest_of_code
 from dbt_secure_spark.moments import moment
-from secure_datasets.config.plan import PREFIX
+from secure_datasets.config.plan import PACKAGE, PREFIX
 from secure_datasets.config.references import raw_tables_of
 from secure_datasets.engines.compiled import in_time, whole
 from secure_datasets.engines.duckdb import (
@@ -36,7 +36,7 @@ from secure_datasets.engines.duckdb import (
     as_json,
 )
 from secure_datasets.engines.frames import Dbt, Session, loaded
-from secure_datasets.engines.published import PRODUCT, NoState, State
+from secure_datasets.engines.published import NoState, State
 from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.configs import Edited
 from secure_datasets.questions.kept import Kept
@@ -142,7 +142,7 @@ def _laid(
     values = {**state.values, "graph": deepcopy(state.values["graph"])}
     if config:
         document = {**state.document, "config": config.config}
-        values["documents"] = {**state.values["documents"], PRODUCT: document}
+        values["documents"] = {**state.values["documents"], PACKAGE: document}
     for key in needed:
         node = values["graph"]["nodes"][key]
         if "language" not in node:

@@ -11,7 +11,7 @@ from typing import Any
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import CompilationError
 
-from secure_datasets.config.document import PACKAGE
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.config.references import STAGED
 
 TEST = "keeps_most_ids"

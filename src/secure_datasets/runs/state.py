@@ -7,7 +7,8 @@ from typing import Any
 
 from dbt.adapters.base import BaseAdapter
 
-from secure_datasets.config.document import ADDED, MACRO, PACKAGE
+from secure_datasets.config.document import ADDED, MACRO
+from secure_datasets.config.plan import PACKAGE
 from secure_datasets.macro_methods import secure_datasets
 
 Macros = Mapping[str, Callable[..., Any]]
