@@ -48,9 +48,16 @@ from dbt_secure_spark.queries import (
 )
 from dbt_secure_spark.run import OldVersion, Untested, run_of
 from dbt_secure_spark.switching import definition_of, stay
-from dbt_secure_spark.versions import named_versions, rows_of
+from dbt_secure_spark.versions import (
+    Published,
+    named_versions,
+    rows_of,
+    versions_read,
+)
 
 USER = "user_id"
+# Materializations that store no rows.
+PLAIN = ("view", "ephemeral")
 NARROWED = "shows the rows of before, to those who may see them both before and now"
 # Spark does not compare values of these types, or takes different texts for equal.
 NOT_COMPARED = re.compile(r"\b(map<|variant\b|collate\b)")
@@ -96,11 +103,41 @@ def query_of_view(
             f" {why_not}; and it can't be narrowed to the rights of now:"
             f" {failure.msg}. Run '+{node['name']}'."
         ) from failure
-    run_of(adapter).stayed[node["unique_id"]] = (
-        f"'{node['name']}' {NARROWED}: {why_not}. New rows and new rights wait. Run"
-        f" '+{node['name']}'."
+    run = run_of(adapter)
+    kept = "".join(
+        f" '{name}' is as before, and so is what it decides, revoked rights too."
+        for name in views_of_before(run.published, graph, node)
+    )
+    run.stayed[node["unique_id"]] = (
+        f"'{node['name']}' {NARROWED}: {why_not}. New rows and new rights wait.{kept}"
+        f" Run '+{node['name']}'."
     )
     return query
+
+
+def views_of_before(
+    published: Published, graph: dict[str, Any], node: dict[str, Any]
+) -> list[str]:
+    """Return the views by which rules decide and that read versions of before.
+
+    A narrowed dataset contains their queries as they are. A secure dataset among them
+    is narrowed itself, and a view that only gives rows decides nothing.
+    """
+    found: dict[str, None] = {}
+    rows_from = (node["config"].get("narrowing") or {}).get("rows_from", ())
+    for unique_id in node["depends_on"].get("nodes", ()):
+        parent = graph["nodes"].get(unique_id)
+        if not parent or parent["name"] in rows_from:
+            continue
+        config = parent["config"]
+        if config["materialized"] not in PLAIN or config.get("narrowing"):
+            continue
+        told = published.definitions.get(relation_of(parent))
+        read = versions_read(told)
+        if any(published.version_of(relation_of_version(v)) != v for v in read):
+            found[parent["name"]] = None
+        found |= dict.fromkeys(views_of_before(published, graph, parent))
+    return [*found]
 
 
 def moved(
@@ -213,7 +250,7 @@ def _rows_and_rights(
     """Return the stored relations behind rows, and the relations that decide rights."""
     narrowing = node["config"].get("narrowing")
     kind = node["config"]["materialized"]
-    if not narrowing and kind not in ("view", "ephemeral"):
+    if not narrowing and kind not in PLAIN:
         return {relation_of(node)}, set()
     of_rows: set[str] = set()
     of_rights: set[str] = set()

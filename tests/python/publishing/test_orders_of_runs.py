@@ -14,7 +14,7 @@ from dbt.cli.flags import Flags
 from dbt.cli.types import Command
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from metastore_double import Relation
-from played_runs import PlayedRuns
+from played_runs import PlayedRuns, in_order
 
 from dbt_secure_spark import hooks, lock, narrowing, unchanged
 from dbt_secure_spark.run import Run
@@ -262,6 +262,32 @@ def test_what_was_staged_since_a_relation_was_made_is_told(runs):
     # The same rows, read by another run.
     runs.run(["stg_grants", "stg_things"])
     assert ahead("secure") == []
+
+
+def test_a_narrowed_dataset_names_the_views_of_before_that_decide(runs, monkeypatch):
+    """What only such a view decides is not narrowed, so the message says so."""
+    nodes = runs.graph["nodes"]
+    nodes["own"] = node_of("own", "view", "stg_grants", "stg_things")
+    nodes["secure"]["depends_on"]["nodes"].append("own")
+    narrowed = {"unique_key": ["id"], "rows_from": ["base"]}
+    nodes["secure"]["config"]["narrowing"] = narrowed
+    runs.order = in_order(runs.graph)
+    runs.run({*MODELS, "own"})
+    monkeypatch.setattr(narrowing, "narrowed", lambda *_: "select 1")
+    runs.load(GRANTS, THINGS)
+    runs.run({*RIGHTS, "own", "secure"})
+    assert runs.stayed["own"].startswith("'own' stays as it was")
+    assert runs.stayed["secure"].startswith("'secure' shows the rows of before")
+    kept = "'own' is as before, and so is what it decides, revoked rights too."
+    assert kept in runs.stayed["secure"]
+    # The same if the run leaves it out, but not if it gives rows alone.
+    runs.load(GRANTS)
+    runs.run({*RIGHTS, "secure"})
+    assert kept in runs.stayed["secure"]
+    narrowed["rows_from"].append("own")
+    runs.load(GRANTS)
+    runs.run({*RIGHTS, "secure"})
+    assert runs.stayed["secure"] and kept not in runs.stayed["secure"]
 
 
 def test_versions_that_a_view_of_another_schema_reads_stay(runs):
