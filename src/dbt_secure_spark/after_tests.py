@@ -16,14 +16,14 @@ from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt_common.exceptions import CompilationError
 
 from dbt_secure_spark.catalogs import in_its_catalog, text_of_view
-from dbt_secure_spark.lineage import relation_of, views_read
+from dbt_secure_spark.left_behind import mark_what_stayed
+from dbt_secure_spark.lineage import UNSTORED, relation_of, views_read
 from dbt_secure_spark.one_state import versions_before, with_texts
 from dbt_secure_spark.queries import reads_narrowed
 from dbt_secure_spark.run import Run, Untested, is_selected
 from dbt_secure_spark.switching import begin_switch, definition_of
 
 PASSED = (TestStatus.Pass, TestStatus.Warn)
-UNSTORED = ("view", "ephemeral")
 
 
 def nodes_to_test(run: Run, graph: dict[str, Any], node: dict[str, Any]) -> set[str]:
@@ -109,33 +109,53 @@ def rows_to_test(
 
 
 def switch_tested(
-    adapter: SparkAdapter, graph: dict[str, Any], results: list[Any]
+    adapter: SparkAdapter, graph: dict[str, Any], results: list[Any], level: str
 ) -> None:
-    """Switch each view whose tests passed, and note why each other view stays.
+    """Switch each view whose tests passed, and mark each node that was not moved whole.
+
+    This is the first hook after a run, so that no later one that fails leaves such a
+    node as a success.
 
     results  the results that dbt hands to on-run-end
+    level    the status of what stayed: warn or error
     """
     run = getattr(adapter, "dbt_run", None)
     if run is None:
         return
     by_id = {result.node.unique_id: result for result in results}
     statuses = {key: result.status for key, result in by_id.items()}
-    for name, view in list(run.untested.items()):
-        del run.untested[name]
-        # A node that failed after its switch has an error of its own.
-        if statuses.get(view.unique_id) != RunStatus.Success:
-            continue
-        called = graph["nodes"][view.unique_id]["name"]
-        if why := _why_not_passed(graph, view.waits_for, statuses):
-            told = f"'{called}' {view.meanwhile}: {why}. New rows and new rights wait."
-            told += " Run dbt build."
-            if view.is_narrowed:
-                run.stayed[view.unique_id] = told
+    # A node that failed after its switch has an error of its own.
+    waiting = {
+        view.unique_id: view
+        for view in run.untested.values()
+        if statuses.get(view.unique_id) == RunStatus.Success
+    }
+    run.untested.clear()
+    try:
+        for unique_id, view in list(waiting.items()):
+            if why := _why_not_passed(graph, view.waits_for, statuses):
+                _wait(run, graph, by_id[unique_id], view, why)
             else:
-                by_id[view.unique_id].status = RunStatus.Error
-                by_id[view.unique_id].message = told
-            continue
-        _switch(adapter, run, graph, view)
+                _switch(adapter, run, graph, view)
+            del waiting[unique_id]
+    finally:
+        for unique_id, view in waiting.items():
+            _wait(run, graph, by_id[unique_id], view, "the run failed at its end")
+        mark_what_stayed(results, run.stayed, level)
+
+
+def _wait(
+    run: Run, graph: dict[str, Any], result: Any, view: Untested, why: str
+) -> None:
+    """Note why a view is not switched; it is an error if the view is not narrowed."""
+    called = graph["nodes"][view.unique_id]["name"]
+    told = f"'{called}' {view.meanwhile}: {why}. New rows and new rights wait."
+    told += " Run dbt build."
+    if view.is_narrowed:
+        run.stayed[view.unique_id] = told
+    else:
+        result.status = RunStatus.Error
+        result.message = told
 
 
 def _switch(

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
+from dbt.artifacts.schemas.results import RunStatus, TestStatus
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError
 
@@ -22,6 +23,7 @@ from dbt_secure_spark.published_state import (
     plain,
 )
 from dbt_secure_spark.raw_tables import has_changed, look_up
+from dbt_secure_spark.read_back import NotSwitched
 from dbt_secure_spark.run import (
     PAST_OF_SAMPLE,
     Run,
@@ -194,23 +196,42 @@ def check_session(adapter: SparkAdapter) -> None:
 
 def end_run(
     adapter: SparkAdapter,
-    failed: Iterable[str] = (),
+    results: Iterable[Any] = (),
     graph: dict[str, Any] | None = None,
-) -> dict[str, str]:
-    """End this process's run, if any; return a message for each view that stayed.
+) -> None:
+    """End this process's run, if any.
 
-    failed  the relations whose nodes did not succeed
-    graph   dbt's graph; without it nothing was published, and the state stays as it was
+    Raises DbtRuntimeError, and makes the results of these nodes errors, if views do not
+    show what they were switched to.
+
+    results  the results that dbt hands to on-run-end
+    graph    dbt's graph; without it nothing was published, and the state stays as it
+             was
     """
     run = getattr(adapter, "dbt_run", None)
     if run is None:
-        return {}
+        return
+    # A hook has a result too, and no relation.
+    by_name = {
+        lineage.in_metastore(getattr(each.node, "relation_name", None) or ""): each
+        for each in results
+    }
+    # A node that stayed was narrowed by a switch, whatever its status is.
+    failed = [
+        name
+        for name, result in by_name.items()
+        if result.status not in (RunStatus.Success, TestStatus.Warn)
+        and result.node.unique_id not in run.stayed
+    ]
     try:
-        names_of_failed = ((name or "").replace("`", "").lower() for name in failed)
-        run.end(names_of_failed, graph)
+        run.end(failed, graph)
+    except NotSwitched as refused:
+        for name in refused.views & by_name.keys():
+            by_name[name].status = RunStatus.Error
+            by_name[name].message = refused.msg
+        raise
     finally:
         adapter.dbt_run = None
-    return run.stayed
 
 
 def note_document(adapter: SparkAdapter, package: str, document: Any) -> None:

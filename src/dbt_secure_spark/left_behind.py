@@ -22,9 +22,7 @@ logger = AdapterLogger("Spark")
 SHOWN = re.compile(rf"(?P<version>{NAMED_VERSION.pattern})(?:{AS_OF.pattern})?", re.I)
 
 
-def mark_what_stayed(
-    adapter: SparkAdapter, results: list[Any], stayed: dict[str, str], level: str
-) -> None:
+def mark_what_stayed(results: list[Any], stayed: dict[str, str], level: str) -> None:
     """Set the results of nodes that were not switched whole to `warn` or `error`.
 
     dbt writes them to run_results.json and prints their messages last of all. A dbt

@@ -18,6 +18,7 @@ from dbt_secure_spark.versions import (
 )
 
 STORED = ("published_view", "seed")
+UNSTORED = ("view", "ephemeral")
 
 
 def digest_of_code(code: str) -> str:
@@ -64,7 +65,7 @@ def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
         if source := graph["sources"].get(unique_id):
             found[unique_id] = source
         parent = graph["nodes"].get(unique_id)
-        if parent and parent["config"]["materialized"] in ("view", "ephemeral"):
+        if parent and parent["config"]["materialized"] in UNSTORED:
             found |= sources_of(graph, parent)
     return found
 

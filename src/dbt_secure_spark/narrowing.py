@@ -34,7 +34,7 @@ from dbt_secure_spark.after_tests import nodes_to_test
 from dbt_secure_spark.catalogs import text_of_view
 from dbt_secure_spark.folders import Folders
 from dbt_secure_spark.in_time import of_columns
-from dbt_secure_spark.lineage import relation_of, relation_of_version
+from dbt_secure_spark.lineage import UNSTORED, relation_of, relation_of_version
 from dbt_secure_spark.one_state import LONGEST_QUERY, pin_versions
 from dbt_secure_spark.queries import (
     name_of_untested,
@@ -56,8 +56,6 @@ from dbt_secure_spark.versions import (
 )
 
 USER = "user_id"
-# Materializations that store no rows.
-PLAIN = ("view", "ephemeral")
 NARROWED = "shows the rows of before, to those who may see them both before and now"
 # Spark does not compare values of these types, or takes different texts for equal.
 NOT_COMPARED = re.compile(r"\b(map<|variant\b|collate\b)")
@@ -118,10 +116,10 @@ def query_of_view(
 def views_of_before(
     published: Published, graph: dict[str, Any], node: dict[str, Any]
 ) -> list[str]:
-    """Return the views by which rules decide and that read versions of before.
+    """Return the views that rules read and that show versions of before.
 
-    A narrowed dataset contains their queries as they are. A secure dataset among them
-    is narrowed itself, and a view that only gives rows decides nothing.
+    A narrowed dataset contains the queries of these views unchanged. A secure dataset
+    among them is narrowed itself, and a view that only gives rows decides nothing.
     """
     found: dict[str, None] = {}
     rows_from = (node["config"].get("narrowing") or {}).get("rows_from", ())
@@ -130,7 +128,7 @@ def views_of_before(
         if not parent or parent["name"] in rows_from:
             continue
         config = parent["config"]
-        if config["materialized"] not in PLAIN or config.get("narrowing"):
+        if config["materialized"] not in UNSTORED or config.get("narrowing"):
             continue
         told = published.definitions.get(relation_of(parent))
         read = versions_read(told)
@@ -250,7 +248,7 @@ def _rows_and_rights(
     """Return the stored relations behind rows, and the relations that decide rights."""
     narrowing = node["config"].get("narrowing")
     kind = node["config"]["materialized"]
-    if not narrowing and kind not in PLAIN:
+    if not narrowing and kind not in UNSTORED:
         return {relation_of(node)}, set()
     of_rows: set[str] = set()
     of_rights: set[str] = set()

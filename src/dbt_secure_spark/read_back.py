@@ -15,12 +15,25 @@ from dbt_secure_spark.queries import pieces_of_statement
 from dbt_secure_spark.versions import versions_read
 
 
+class NotSwitched(DbtRuntimeError):
+    """Some views do not show what they were switched to."""
+
+    def __init__(self, views: list[str]) -> None:
+        super().__init__(
+            "The catalog took the statements, and these views do not show what they"
+            f" were switched to, but rows and rights of before: {', '.join(views)}. No"
+            " version was dropped. Run them again; if that does not help, the catalog"
+            " can't hold views of this project, and the profile must name another one."
+        )
+        self.views = set(views)
+
+
 def refuse_what_was_not_switched(
     switched: Mapping[str, str], told: Mapping[str, str]
 ) -> None:
     """Check that each view's query in the catalog is the query of its switch.
 
-    Raises DbtRuntimeError if one differs.
+    Raises NotSwitched if one differs.
 
     switched  the queries, by the views' names
     told      the views' current definitions in the catalog
@@ -31,12 +44,7 @@ def refuse_what_was_not_switched(
         if not _is_shown(query, told.get(name, ""))
     ]
     if left:
-        raise DbtRuntimeError(
-            "The catalog took the statements, and these views do not show what they"
-            f" were switched to, but rows and rights of before: {', '.join(left)}. No"
-            " version was dropped. Run them again; if that does not help, the catalog"
-            " can't hold views of this project, and the profile must name another one."
-        )
+        raise NotSwitched(left)
 
 
 def _is_shown(query: str, told: str) -> bool:

@@ -136,7 +136,8 @@ class PlayedRuns:
                 broken.add(unique_id)
         self.unfinished = sorted(broken)
         left = self.left_behind(built)
-        self.stayed = hooks.end_run(self.metastore)
+        hooks.end_run(self.metastore)
+        self.stayed = run.stayed
         return left
 
     def left_behind(self, built: list[str]) -> dict[str, list[str]]:

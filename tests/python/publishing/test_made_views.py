@@ -11,9 +11,9 @@ from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
 
-from dbt_secure_spark import hooks, switching, warehouse
+from dbt_secure_spark import after_tests, hooks, switching, warehouse
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
-from dbt_secure_spark.run import Run
+from dbt_secure_spark.run import Run, Untested
 from dbt_secure_spark.session import ANSI, OF_VIEWS, PATHS_ARE_KEPT, ZONE
 
 METHODS = ["http", "odbc", "session", "thrift"]
@@ -292,13 +292,66 @@ def test_a_view_shows_the_query_that_the_catalog_tells(query, told, is_shown):
             refuse_what_was_not_switched({"s.a": query}, {"s.a": told})
 
 
+def result_of(unique_id: str, relation: str | None, status: str) -> SimpleNamespace:
+    """Return a node's result as dbt hands it to a hook."""
+    node = SimpleNamespace(unique_id=unique_id, relation_name=relation)
+    return SimpleNamespace(node=node, status=status, message="")
+
+
+@pytest.mark.parametrize("level", ["warn", "error"])
+def test_what_waits_when_a_switch_fails_is_no_success(level, monkeypatch):
+    """The first view is switched, and the second fails before the others are."""
+
+    def refuse(_adapter, _run, _graph, view):
+        if view.unique_id != "a":
+            raise DbtRuntimeError("the metastore is gone")
+
+    monkeypatch.setattr(after_tests, "_switch", refuse)
+    metastore = a_metastore()
+    begin(metastore)
+    names = ("a", "b", "c", "d")
+    for name in names:
+        metastore.dbt_run.untested[f"s.{name}"] = Untested(
+            name, None, "select 1", set(), "waits", is_narrowed=name != "d"
+        )
+    node = {"resource_type": "model", "depends_on": {"nodes": []}}
+    graph = {"nodes": {name: node | {"name": name} for name in names}}
+    results = [result_of(name, f"s.{name}", "success") for name in names]
+    with pytest.raises(DbtRuntimeError, match="the metastore is gone"):
+        after_tests.switch_tested(metastore, graph, results, level)
+    statuses = [result.status for result in results]
+    assert statuses == ["success", level, level, "error"]
+    assert all("the run failed at its end" in each.message for each in results[1:])
+    # The last hook finds nothing more to do.
+    after_tests.switch_tested(metastore, graph, results, level)
+    assert [result.status for result in results] == statuses
+
+
 def test_what_dbt_has_told_as_failed_is_told_once():
     metastore = a_metastore()
     metastore.unmoved.add(("s", "a"))
     begin(metastore)
     switch(metastore, READS.format(NEW))
-    hooks.end_run(metastore, ["`s`.`A`", None])
+    results = [result_of("a", "`s`.`A`", "error"), result_of("a hook", None, "success")]
+    hooks.end_run(metastore, results)
     assert tuple(OLD.split(".")) in metastore.relations, "which the view still shows"
+    assert results[0].message == ""
+
+
+@pytest.mark.parametrize("status", ["success", "error"])
+def test_a_view_that_was_not_switched_is_an_error_for_machines(status):
+    """Also if the run has narrowed it, and its status is an error by `stayed`."""
+    metastore = a_metastore()
+    metastore.unmoved.add(("s", "a"))
+    begin(metastore)
+    switch(metastore, READS.format(NEW))
+    if status == "error":
+        metastore.dbt_run.stayed["a"] = "It is narrowed."
+    results = [result_of("a", "`s`.`A`", status), result_of("b", "s.b", "success")]
+    with pytest.raises(DbtRuntimeError, match=r"rows and rights of before: s\.a\."):
+        hooks.end_run(metastore, results)
+    assert [result.status for result in results] == ["error", "success"]
+    assert "these views do not show what they were switched to" in results[0].message
 
 
 def test_readers_views_are_read_back_in_a_schema_of_their_own():

@@ -264,8 +264,9 @@ class World:
         self.results = {result.node.unique_id: result for result in results}
         for dataset in self.now.datasets if self.waits else ():
             self.tested[dataset.name] = self.read_by_test(dataset)
-        after_tests.switch_tested(self.metastore, self.graph, results)
-        return hooks.end_run(self.metastore)
+        after_tests.switch_tested(self.metastore, self.graph, results, "warn")
+        hooks.end_run(self.metastore)
+        return run.stayed
 
     def publish(self, name: str, run: str, schema: str, rows: list[tuple]) -> None:
         """Write a version of a stored relation and switch its view to it."""

@@ -99,7 +99,6 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     note_switch = available(switching.note_switch)
     set_for_views = available(settings_of_views.set_for_views)
     views_left_behind = available(left_behind.views_left_behind)
-    mark_what_stayed = available(left_behind.mark_what_stayed)
     query_of_view = available(narrowing.query_of_view)
     check_what_is_stored = available(after_tests.check_what_is_stored)
     rows_to_test = available(after_tests.rows_to_test)

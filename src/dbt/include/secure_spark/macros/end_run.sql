@@ -1,10 +1,8 @@
 {#
-    Called after a run: switches the views whose data tests passed, if `vars: {publish_after_tests: true}`
-    lets them wait; fails if a view does not show its new query, writes the published state as a
-    file beside the versions, drops the versions that are no longer kept, and lets the next run
-    begin. A relation that did not switch to the new state whole gets the status
-    in `vars: {stayed: warn}`, warn or error. A warning names every further view that still shows the
-    former rows and rights.
+    Called after a run: does what `switch_tested` does; fails if a view does not show its new query, writes
+    the published state as a file beside the versions, drops the versions that are no longer kept, and
+    lets the next run begin. A warning names every further view that still shows the former rows and
+    rights.
 
     results  the results of on-run-end
 #}
@@ -15,8 +13,7 @@
         {#- Before the drop of the versions that identify them, and while the run knows the views. -#}
         {%- set left = adapter.views_left_behind(graph, results) if builds else {} -%}
         {%- set strangers = adapter.views_without_model(graph) if builds else [] -%}
-        {%- set failed = results | rejectattr('status', 'in', ['success', 'warn']) | map(attribute='node.relation_name') -%}
-        {%- do adapter.mark_what_stayed(results, adapter.end_run(failed | select('string') | list, graph), var('stayed', 'warn')) -%}
+        {%- do adapter.end_run(results, graph) -%}
         {%- if left.not_run -%}
             {% do exceptions.warn('They were not run, so they still show the rows and rights of before: ' ~ left.not_run | join(', ') ~ '.') %}
         {%- endif -%}
