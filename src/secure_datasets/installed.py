@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from dbt_secure_spark.in_time import holds_in_time
+from dbt_secure_spark.lineage import UNSTORED
 from secure_datasets.config.plan import PACKAGE, PREFIX
 from secure_datasets.leaks import audience
 from secure_datasets.render.granting import Granting, Place
@@ -117,7 +118,7 @@ def rights_kept(nodes: Mapping[str, Node]) -> Iterator[str]:
 
 def _is_read_anew(node: Node) -> bool:
     """Whether a model's rows are computed when they are read."""
-    return node["config"].get("materialized") in ("view", "ephemeral")
+    return node["config"].get("materialized") in UNSTORED
 
 
 def _hands_time_on(node: Node) -> bool:

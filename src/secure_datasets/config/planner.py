@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from secure_datasets.config import plan, relations, steering, tiers
 from secure_datasets.config.readings import readings_of
-from secure_datasets.config.references import documented_columns, without_past
+from secure_datasets.config.references import documented_columns
 from secure_datasets.sql import expressions, spelling, writing
 
 
@@ -30,7 +30,6 @@ class Planner(ABC):
     view_references = staticmethod(relations.view_references)
     known_names = staticmethod(relations.known_names)
     documented_columns = staticmethod(documented_columns)
-    without_past = staticmethod(without_past)
     readings = staticmethod(readings_of)
     same = staticmethod(writing.same)
     printable = staticmethod(steering.printable)

@@ -177,10 +177,11 @@ class AccessQuestions:
         users = macros["model_named"](f"{STAGED}users")
         if not given["has_schema"](users["database"], users["schema"]):
             self.stop(f"who: {text.not_built([users])}.")
-        for person in self.people(user, "who", macros, ref):
+        found = self.people(user, "who", macros, ref)
+        unknown = without_past(macros, given["nodes"], given["as_of"])
+        for person in found:
             say("")
             say(printable(text.as_user(person)))
-            unknown = without_past(macros, given["nodes"], given["as_of"])
             shown = Shown(macros, ref, person["user_id"], unknown)
             ahead = macros["staged_since"](shown.relations())
             self._check_built("who", ahead["not_built"], macros)

@@ -1,4 +1,4 @@
-"""What one user is shown: objects by tier, rows by dataset, and what each rule does."""
+"""Tables for one user: objects by tier, rows by dataset, effects of each rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Lines = list[list[str]]
 
 
 class Shown:
-    """What a user is shown, as tables of texts.
+    """Rows and objects that a user sees, as tables of texts.
 
     without_past  the datasets whose rows are not known
     """
